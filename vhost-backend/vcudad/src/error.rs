@@ -24,7 +24,7 @@ pub enum BrokerError {
         /// Why it can't be bound.
         reason: String,
     },
-    /// The vcudad that is running doesn't say whether it could apply a file.
+    /// The vcudad that is running can't say whether it could apply a configuration file.
     #[error("cannot ask the vcudad that is running: {0}")]
     Running(String),
     /// The spawner refuses a request, or has ended.
@@ -50,7 +50,7 @@ pub enum BrokerError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// What the previous vcudad has handed over can't be used.
+    /// The state that the previous vcudad has handed over can't be used.
     #[error("cannot take over from the previous vcudad: {0}")]
     Handover(io::Error),
     /// The event loop failed.

@@ -15,8 +15,8 @@ use vcudad::{BrokerError, Origin};
 mod one_vm;
 
 const NAME: &str = "vcudad";
-/// The broker has eleven descriptors or so for each session. A host has fewer sessions than this
-/// would be enough for.
+/// The number of descriptors for which the broker reserves room at its start. A session takes about
+/// eleven, and no host has enough sessions to need more.
 const DESCRIPTORS: u32 = 1 << 16;
 
 /// Serve virtio-cuda devices to VMs: start a device process per VM and a worker per session, and
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    // Take over these descriptors before others are opened.
+    // Take over the inherited descriptors before this program opens any others.
     let inherited = match args.handover_fd.map(Inherited::read).transpose() {
         Ok(inherited) => inherited,
         Err(error) => return exit::with(NAME, exit::FAILED, &BrokerError::Handover(error)),
@@ -102,7 +102,8 @@ fn answer(args: &Args, version: u32) -> ExitCode {
     if !handover::accepts(version) {
         return exit::with(NAME, exit::FAILED, &format!("it doesn't read format {version}"));
     }
-    // The variable RUST_LOG may have a value that earlier versions accepted.
+    // Refuse a bad log filter here: the variable RUST_LOG may have a value that earlier versions
+    // accepted.
     if let Err(code) = logging::check(NAME, &args.log) {
         return code;
     }

@@ -97,7 +97,7 @@ pub enum Origin {
     Own,
     /// The broker connects to the socket at this path. There may be processes of an earlier broker.
     Listening(PathBuf),
-    /// The program that this process executed before has handed it over.
+    /// The program that this process executed before has handed over its spawner.
     Inherited(Box<Inherited>),
 }
 
@@ -110,8 +110,8 @@ impl Origin {
         }
     }
 
-    /// Returns the path at which the next version of this program will be, if it isn't this
-    /// program's.
+    /// Returns the path at which the next version of this program will be installed. `None` if that
+    /// is the path of this program.
     fn program(&self) -> Option<PathBuf> {
         match self {
             Self::Inherited(inherited) => Some(inherited.inheritance.program.clone()),
@@ -202,9 +202,9 @@ fn bind(
 
 /// A broker that has dropped its privileges.
 enum Ready {
-    /// It starts without VMs of an earlier broker.
+    /// The broker starts without VMs of an earlier broker.
     New(Box<Prepared>),
-    /// It continues with what an earlier broker has left with the spawner.
+    /// The broker continues with the VMs of an earlier broker, which the spawner has kept.
     Continuing(Spawner, Option<StateDir>),
 }
 
@@ -214,8 +214,8 @@ enum Ready {
 fn prepare(chosen: &Chosen, listening: Option<&Path>) -> Result<Ready, BrokerError> {
     let config = &chosen.config;
     let user = privileges::choose_user(config)?;
-    // A spawner disconnects another broker, so this one must first have made sure that there is
-    // none.
+    // A new connection to the spawner replaces that of another broker. So first lock the state
+    // directory, to make sure that no other broker is running.
     let state = config.state_dir.as_deref();
     let state = state.map(|dir| StateDir::open(dir, user.as_ref())).transpose()?;
     let (spawner, library) = match listening {

@@ -86,21 +86,22 @@ pub(crate) struct Service {
     /// The program that will take over when it's asked for. `None` if there is no configuration
     /// file.
     successor: Option<Successor>,
-    /// True if it must take over as soon as no change is being saved.
+    /// True if the successor must take over as soon as no change is being saved.
     is_replaced: bool,
-    /// True if the broker must exit as soon as no change is being saved, and leave everything to one
-    /// that is started later.
+    /// True if the broker must exit as soon as no change is being saved, and leave the VMs'
+    /// processes to a broker that is started later.
     is_leaving: bool,
     fixed: FixedSettings,
     journal: Journal,
-    /// Whether the event that is being handled changes what only the whole record contains.
+    /// Whether the event that is being handled makes a change that can't be added to the journal,
+    /// so that the whole record must be written again.
     must_rewrite: bool,
     /// Whether NVML has reported something since the GPUs were recorded.
     has_sampled: bool,
     recorded: Recorded,
     /// Whether kernels are taken off GPUs.
     evicts: bool,
-    /// The processes whose end has been handled, but may not be in the journal yet.
+    /// The processes whose ends have been handled, but may not be in the journal yet.
     handled: Vec<ProcessId>,
     /// When this program began to take over from another one, until that has been reported.
     took_over: Option<Instant>,
@@ -116,7 +117,7 @@ pub(crate) struct Service {
     budgets: Budgets,
     audit: Audit,
     launcher: Launcher,
-    /// `None` once the spawner has been told to end.
+    /// `None` once the spawner has been asked to end.
     ending: Option<Ending>,
     /// Keeps the spawner's output in the log.
     _spawner_output: Option<Output>,
@@ -129,8 +130,8 @@ pub(crate) struct Service {
     applied: String,
     /// The configuration file as it was last read. `None` if there is none.
     file: Option<ConfigInfo>,
-    /// New VMs that are served once all removed ones have ended, because their memory was promised
-    /// to these.
+    /// New VMs that are served once all removed VMs have ended, because the removed VMs' memory has
+    /// been promised to them.
     starting: Vec<VmId>,
     /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
@@ -138,7 +139,8 @@ pub(crate) struct Service {
     /// Why the broker can't continue, if it can't.
     failure: Option<BrokerError>,
     cgroups: Cgroups,
-    /// Dropped last, because that waits for the disk, and lets another broker use the saved state.
+    /// Dropped last: dropping it waits for the disk, and unlocks the saved state for another
+    /// broker.
     roster: Roster,
 }
 
@@ -249,7 +251,7 @@ impl Service {
             if let Some(socket) = self.vms.unrecorded(vm).and_then(|state| state.device.resume()) {
                 self.watches.add(ops, socket, Source::DeviceSocket(vm));
             }
-            // A pause by the VMM may have been over the limit.
+            // The VMM may have paused the VM too often, so that the pause isn't in effect yet.
             if self.vms.get(vm).is_some_and(|state| state.pause.is_pending()) {
                 self.apply_vmm_pause(vm);
             }
@@ -299,7 +301,7 @@ impl Service {
         }
         self.set_front_ends(id, 0);
         let Some(state) = self.vms.get_mut(id) else { return };
-        // A VMM that has paused the VM has lost its device, and the VM its sessions.
+        // If the VMM has paused the VM, that pause ends: the device and the VM's sessions are gone.
         state.pause.set_by_vmm(false);
         self.apply_vmm_pause(id);
         let Some(state) = self.vms.get_mut(id) else { return };
@@ -341,7 +343,7 @@ impl Service {
                 return false;
             }
             DeviceEffect::Message(DeviceToBroker::Start { request, session, pid, mut env }) => {
-                // The device process checks these entries too, but it isn't trusted.
+                // Check the environment variables again, because the device process isn't trusted.
                 let Some(state) = self.vms.get(id) else { return false };
                 let (program, user) = (program(&env), user(&env));
                 env.retain(|(name, value)| {
@@ -453,8 +455,9 @@ impl Service {
     }
 
     fn worker_ended(&mut self, ops: &mut EventOps, id: WorkerId) {
-        // A worker exits when the device process closes its connection, after it has said why.
-        // Messages are limited by `Device::receive`.
+        // When the device process closes a session's connection, the worker exits. The device
+        // process says why before that, so first handle its messages. `Device::receive` limits
+        // their number.
         while let Some(vm) = self.sessions.vm_of_unexplained(id)
             && self.handle_device_message(ops, vm)
         {}

@@ -68,8 +68,9 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
         command.uid(65534).gid(65534);
         loop {
             match command.output() {
-                // A process that another test has just started may have inherited the descriptor
-                // through which the program was copied.
+                // Try again while the program's file is open for writing: a process that another
+                // test has just started may have inherited the descriptor through which the program
+                // was copied.
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -100,11 +101,11 @@ fn a_wrong_log_filter_is_refused() {
     let (code, text) = run(&[]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: RUST_LOG: 'vcudad=loud' is not a log filter"), "{text}");
-    // A program that wouldn't start doesn't take over from another one.
+    // With a bad RUST_LOG, a successor wouldn't start, so it must not say that it can take over.
     let (code, text) = run(&["--accepts-handover", "3"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: RUST_LOG: "), "{text}");
-    // The argument is used instead of the variable.
+    // The argument overrides RUST_LOG, so the bad filter there is no error.
     let (code, text) = run(&["--log-level", "info"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: cannot read /none"), "{text}");

@@ -9,7 +9,7 @@ use host_test_support::{Guest, wait_for};
 
 mod common;
 
-/// The status of a response from the device.
+/// The status in a response from the device that reports success.
 const OK: u32 = 0;
 
 fn signal(broker: &Broker, signal: i32) {
@@ -58,7 +58,7 @@ fn sessions_and_settings_survive() {
         assert_eq!(state(&broker), before, "round {round}");
         assert_eq!(broker.ask("GET", "/v1/vms/c", "").1["state"], "paused");
     }
-    // New sessions, and the end of old ones.
+    // After the handovers, sessions can be created and destroyed.
     assert_eq!((a.create(2), b.destroy(1), c.create(2)), (OK, OK, OK));
     wait_for("the end of the session", || sessions(&broker, "b").is_empty());
     assert_eq!(sessions(&broker, "a").len(), 2);
@@ -103,7 +103,8 @@ fn a_signal_to_stop_is_not_lost() {
     for _ in 0..5 {
         let broker = Broker::start(&folder, TWO);
         signal(&broker, libc::SIGUSR2);
-        // It arrives while the next program starts, or before.
+        // The signal that stops the broker arrives before the next program is executed, or while it
+        // starts.
         std::thread::sleep(Duration::from_millis(3));
         broker.end();
         assert!(!folder.join("a").exists() && !folder.join("control").exists());

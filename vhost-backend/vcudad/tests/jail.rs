@@ -60,7 +60,7 @@ fn workers_do_without_a_jail_only_if_they_cannot_have_it() {
         assert!(reason.contains(says), "{how}: {reason}");
         assert!(refuses(command("required", Some(how))).contains("can't have a jail"));
     }
-    // The driver didn't fail: something else has ended it.
+    // In this case, the driver hasn't failed: something else has killed the probe.
     for mode in ["auto", "required"] {
         let text = refuses(command(mode, Some("kill")));
         let says = "cannot set up the jail of workers: its probe was killed. Remove";

@@ -33,7 +33,7 @@ fn a_broker_started_by_root_has_no_privileges() {
         return eprintln!("skipped: not root");
     }
     let folder = Broker::folder("privileges");
-    // A directory from a version that ran as root.
+    // The state directory of an earlier version of vcudad, which ran as root.
     let state = folder.join("state");
     std::fs::create_dir(&state).unwrap();
     let saved = r#"{"version": 2, "vms": [], "changed": {"a": {"compute": {"weight": 7}}}}"#;
@@ -52,7 +52,7 @@ fn a_broker_started_by_root_has_no_privileges() {
                 assert!(is_good(&value), "{field}: {value}");
             }
         }
-        // Other processes of its user can't inspect it, so its files belong to root.
+        // Its files in /proc belong to root, so other processes of the same user can't inspect it.
         let files = std::fs::metadata(format!("/proc/{pid}/fd")).unwrap();
         assert_eq!(files.uid(), 0);
     };

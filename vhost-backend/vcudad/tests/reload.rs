@@ -8,7 +8,7 @@ use host_test_support::{Guest, softgpu, wait_for};
 mod common;
 
 const GIB: u64 = 1 << 30;
-/// The status of a response from the device.
+/// The status in a response from the device that reports success.
 const OK: u32 = 0;
 
 fn vm(name: &str, more: &str) -> String {
@@ -146,7 +146,7 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     ];
     events.text_when(|text| says.iter().all(|says| text.contains(says)));
     broker.end();
-    // A restart of vcudad makes the first two take effect, and no other ones.
+    // A restart of vcudad applies the first two changes, and no others.
     let broker = launch(&text(&b));
     wait_for("VM c", || broker.vms().len() == 3);
     let log = broker.log();

@@ -45,7 +45,7 @@ fn remove(broker: &Broker, vm: &str) {
     assert_eq!(broker.ask("DELETE", &format!("/v1/vms/{vm}"), "").0, 204);
 }
 
-/// The state of a VM, and why it's in it.
+/// Returns the state of a VM, and the reason for it if the VM has failed.
 fn state(broker: &Broker, vm: &str) -> (String, String) {
     let shown = show(broker, vm);
     let text = |key: &str| shown[key].as_str().unwrap_or_default().to_owned();
@@ -70,7 +70,7 @@ fn a_vm_gets_another_gpu_and_keeps_its_other_settings() {
     let (of_a, why) = state(&broker, "a");
     assert!(of_a == "not_added" && why.contains("vcudactl vm restore a"), "{of_a}: {why}");
     assert_eq!(broker.vms().len(), 1);
-    // Commands for the VM say what to do.
+    // Commands for the VM return an error that says how to fix the problem.
     for (method, path, body) in [
         ("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 1}}"#),
         ("DELETE", "/v1/vms/a", ""),
@@ -204,7 +204,8 @@ fn a_vm_keeps_its_gpu_as_long_as_that_exists_and_has_room() {
     assert_eq!((restore(&broker, "y").0, all(&broker)), (200, [0, 1, 0]));
     assert!(!broker.log().contains("other GPUs than before"), "{}", broker.log());
     broker.end();
-    // A new VM that comes first in the file doesn't displace it, but one that requests its GPU does.
+    // A new VM that comes first in the file doesn't take the GPU of VM b, but one that requests
+    // that GPU does.
     let broker = start(
         &format!(
             "{}{three}",

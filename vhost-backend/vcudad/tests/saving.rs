@@ -12,7 +12,7 @@ mod common;
 
 /// From Linux's <fcntl.h>; the libc crate doesn't have it.
 const F_SETSIG: libc::c_int = 10;
-/// The status of a response from the device.
+/// The status in a response from the device that reports success.
 const OK: u32 = 0;
 
 /// A disk on which the broker's next write blocks. A lease on the file does that: the kernel lets

@@ -14,7 +14,7 @@ use host_test_support::{Guest, wait_for};
 
 mod common;
 
-/// The status of a response from the device.
+/// The status in a response from the device that reports success.
 const OK: u32 = 0;
 
 /// `Err` with the message if a file is refused.

@@ -103,7 +103,7 @@ fn path_or_nothing() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// Parses a setting that is one of several words.
+/// Parses a setting whose value must be one of a few words.
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let from = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(text);
     T::deserialize(from).map_err(|error| error.to_string())

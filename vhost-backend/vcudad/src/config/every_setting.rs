@@ -19,7 +19,8 @@ struct Set {
     vm: ChangedVm,
 }
 
-/// Returns values that the setting allows, among them both ends of a range, and ones just outside.
+/// Returns values that the setting allows, including both ends of a range, and values that it
+/// refuses, including those just outside the range.
 fn samples(setting: &Setting) -> (Vec<Value>, Vec<Value>) {
     let (good, bad): (Value, Value) = match setting.kind {
         Kind::Number(low, high) | Kind::Size(low, high) => {
@@ -43,7 +44,8 @@ fn samples(setting: &Setting) -> (Vec<Value>, Vec<Value>) {
         }
         Kind::Text(_) | Kind::List(_) => match setting.key {
             "name" => (json!(["b"]), json!(["", ".b", 1])),
-            // The file and the command line allow a relative path.
+            // A relative path isn't among the refused values: the API refuses it, but the file and
+            // the command line allow it.
             "socket" => (json!(["/run/b"]), json!([format!("/{}", "x".repeat(107)), 1])),
             "socket_mode" => (json!(["0600"]), json!(["0888", 1])),
             "socket_group" => (json!(["0"]), json!([1])),
@@ -96,7 +98,7 @@ fn file(setting: &Setting, value: &Value) -> Result<VmSpec, String> {
     Ok(config.map_err(|error| error.to_string())?.vms.remove(0))
 }
 
-/// Returns the option of a setting, with its value.
+/// Returns the command-line option that gives a setting this value.
 fn option(setting: &Setting, value: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let value = match value {
@@ -145,7 +147,8 @@ fn every_error_names_the_setting() {
             let place = format!("{}: {value}", setting.key);
             assert!(api(with(base(setting), setting, &value)).is_err(), "{place}");
             let error = file(setting, &value).unwrap_err();
-            // Without a name, the file's error can only say where the section is.
+            // If the name or the socket is wrong, the file's error can name only the line of the
+            // VM's section.
             if setting.key != "name" && setting.key != "socket" {
                 assert!(
                     error.starts_with("line ") && error.contains(setting.key),

@@ -109,11 +109,11 @@ impl Config {
 
     /// Parses and checks the text of a configuration file.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        // An error in the text itself is reported below.
+        // Ignore an error in the text here. It's reported below.
         let mut top: Table = toml::from_str(text).unwrap_or_default();
         // Each VM is parsed separately below, so that an error can include the VM's name.
         top.remove("vm");
-        // The only list that isn't a setting of VMs.
+        // `socket_folders` may be a list, although it isn't a setting of VMs.
         top.remove("socket_folders");
         no_lists("", &Value::Table(top))?;
         let file: File = toml::Deserializer::parse(text)
@@ -140,7 +140,8 @@ impl Config {
                 serde_path_to_error::deserialize(settings).map_err(|error| {
                     let field = error.path().to_string();
                     let message = said(&field, error.inner(), expected(&field));
-                    // Those two aren't among the settings, because `[defaults]` can't contain them.
+                    // Serde's message doesn't list `name` and `socket`: they aren't among the
+                    // settings, because `[defaults]` can't contain them.
                     let is_own = !field.contains('.');
                     let own = "expected one of `name`, `socket`, ";
                     let message = match is_own {

@@ -51,7 +51,7 @@ pub struct Config {
     /// The user as which the broker runs if it was started by root. `None` means `vcudad`, if that
     /// user exists, and otherwise one that isn't in the user database.
     pub user: Option<String>,
-    /// Directories in which sockets of VMs can be that are added through the control API.
+    /// Directories that may contain the sockets of VMs that are added through the control API.
     pub socket_folders: Vec<PathBuf>,
     /// Loopback address that serves metrics over TCP.
     pub metrics_address: Option<SocketAddr>,

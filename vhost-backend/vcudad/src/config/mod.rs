@@ -11,7 +11,7 @@
 //! | `vm`, `vm_set` | one VM's settings; what no two VMs may share |
 //! | `users` | choosing a user ID for each VM |
 //! | `library`, `policy` | the driver library; settings for all VMs together |
-//! | `ratio` | format of factors |
+//! | `ratio` | overcommit ratios |
 //! | `error` | errors |
 
 mod args;

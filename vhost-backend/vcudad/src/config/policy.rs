@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::ratio::Ratio;
 
-/// How to react to an excess, which means that the driver reports more memory or GPU time for a VM
-/// than was charged to it, and more than the tolerance.
+/// How to react to an excess: the driver reports more memory or GPU time for a VM than was charged
+/// to the VM plus a tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExcess {
@@ -20,12 +20,12 @@ pub enum OnExcess {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JailMode {
-    /// If the broker runs as root and the driver works in the jail.
+    /// Workers run in a jail if the broker runs as root and the driver works in the jail.
     #[default]
     Auto,
-    /// Yes. Otherwise, the broker doesn't start.
+    /// Workers run in a jail. If they can't, the broker doesn't start.
     Required,
-    /// No.
+    /// Workers don't run in a jail.
     Off,
 }
 

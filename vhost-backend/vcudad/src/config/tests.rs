@@ -52,7 +52,7 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     assert_eq!(beta.env_allow, ["CUDA_LAUNCH_BLOCKING"]);
 }
 
-/// Otherwise, a worker of one VM could connect to the other VM's device.
+/// If a VM's socket belonged to the group of another VM's processes, those could connect to it.
 #[test]
 fn no_socket_has_a_group_with_which_a_vms_processes_run() {
     let config = |a: &str, b: &str| {
@@ -191,7 +191,7 @@ fn errors_name_the_key_on_one_line() {
     }
 }
 
-/// Comparing each of them with all others would take minutes.
+/// Comparing each VM with all others would take minutes.
 #[test]
 fn there_is_a_limit_on_the_number_of_vms_and_they_are_checked_quickly() {
     let file = |count: usize| {

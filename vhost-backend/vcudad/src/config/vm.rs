@@ -84,7 +84,7 @@ impl Vm {
         other.check_group(self)
     }
 
-    /// Checks that a VM's processes don't run with the group of this VM's socket.
+    /// Checks that the other VM's processes don't run with the group of this VM's socket.
     fn check_group(&self, other: &Self) -> Result<(), ApiError> {
         match self.socket_gid {
             Some(group) if other.uid == Some(group) || VM_UIDS.contains(&group) => {

@@ -1,5 +1,5 @@
-//! Finds the sessions whose state isn't known because another broker has crashed or was killed, and
-//! so hasn't handed over. They end.
+//! Finds the sessions that must end because the previous broker crashed or was killed before it
+//! handed over, so that their state isn't known.
 
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ pub(crate) struct Crash<'a> {
 }
 
 impl Crash<'_> {
-    /// Returns the worker from which the broker was handling a message.
+    /// Returns the worker whose message the broker was handling when it ended.
     pub(crate) fn sender(&self) -> Option<WorkerId> {
         match self.handling {
             Handling::Worker(sender) => Some(sender),
@@ -27,7 +27,7 @@ impl Crash<'_> {
         }
     }
 
-    /// Lets all evicted kernels continue, as far as the workers' objects are known. Returns the
+    /// Lets all evicted kernels continue whose workers' driver objects are known. Returns the
     /// workers that must end, each with the reason.
     pub(crate) fn clear(&self, workers: &Workers) -> Vec<(WorkerId, &'static str)> {
         let doubt = |(id, worker)| Some((id, self.doubt(id, worker)?));
@@ -50,7 +50,8 @@ impl Crash<'_> {
         }
     }
 
-    /// Returns false if a worker's kernels may be off a GPU.
+    /// Lets a worker's evicted kernels continue. Returns false if some of them may still be off a
+    /// GPU.
     fn let_continue(&self, worker: &Worker) -> bool {
         if let Some(page) = worker.gate() {
             page.gpus.iter().for_each(|gpu| gpu.off.store(0, Ordering::SeqCst));
@@ -110,7 +111,8 @@ mod tests {
         assert!(ended(Handling::Device(VmId(1)), false).is_empty());
         assert_eq!(ended(Handling::Worker(plain), false), [plain]);
         assert_eq!(ended(Handling::Supervisor, false), [has_channels]);
-        // Its kernels may be off the GPU, and nobody can let them continue.
+        // The worker's kernels may be off the GPU, and without evictions, the broker can't put them
+        // back.
         assert_eq!(ended(Handling::Nothing, true), [has_channels]);
     }
 }

@@ -1,19 +1,19 @@
-//! Hands everything over to another vcudad, which continues with the VMs' processes. No session
-//! notices.
+//! Hands everything over to another vcudad, which continues with the VMs' processes. Sessions
+//! continue without interruption.
 //!
-//! The broker writes what it knows to a memory file as JSON. The descriptors that belong to it, such
-//! as sockets to the processes, are kept by the spawner, from which the other vcudad gets them.
-//! There are three ways:
+//! The broker writes what it knows to a memory file as JSON. The spawner keeps the descriptors that
+//! the other vcudad needs as well, such as sockets to the processes. There are three ways:
 //!
 //! - On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it executes
 //!   that program in the same process, which inherits the file and the sockets to the spawner.
-//! - On SIGTERM, if the spawner outlives the broker, the broker leaves the file with the spawner and
-//!   exits. A vcudad that is started later gets it there.
+//! - On SIGTERM, if the spawner outlives the broker, the broker leaves the file with the spawner
+//!   and exits. A vcudad that is started later gets the file from the spawner.
 //! - If the broker crashes or is killed, the spawner has the file that the broker has kept current:
 //!   see [`crate::continuity::journal`].
 //!
-//! In the first two cases, the broker first lets all evicted kernels continue, and stops its threads. Gates
-//! stay as they are: each window ends when it was going to end, and no new one begins.
+//! In the first two cases, the broker first lets all evicted kernels continue, and stops its
+//! threads. The workers' gates stay as they are: each window ends at its planned time, and no new
+//! window begins until the other program has started its scheduler.
 //!
 //! The other program ignores fields that it doesn't know, and fills in those that are missing. A
 //! change that can't be read in that way needs a new [`VERSION`].
@@ -87,7 +87,7 @@ pub(crate) struct HandoverState {
 }
 
 impl HandoverState {
-    /// Makes a change that the broker has made since.
+    /// Applies a change that the broker recorded after it had written this state.
     fn change(&mut self, change: Change) -> Result<(), String> {
         match change {
             Change::Vm(vm) => self.vms.change(*vm)?,
@@ -102,10 +102,11 @@ impl HandoverState {
     }
 }
 
-/// What a program inherits that is executed in the same process.
+/// The part of a handover that is only for a program that is executed in the same process, which
+/// inherits descriptors.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Inheritance {
-    /// The path at which the next version will be.
+    /// The path at which the next version of the program will be installed.
     pub(crate) program: PathBuf,
     pub(crate) spawner: SpawnerRecord,
     /// Whether there is a control API's socket.
@@ -115,7 +116,7 @@ pub(crate) struct Inheritance {
     pub(crate) has_read: bool,
 }
 
-/// What one program hands over to the next.
+/// Everything that one program hands over to the next.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Handover {
     version: u32,
@@ -125,8 +126,9 @@ pub(crate) struct Handover {
 }
 
 impl Handover {
-    /// Reads what the previous program has written, and makes the changes that it has added. It may
-    /// have been taken over by somebody. Also returns what the program was doing.
+    /// Reads the state that the previous program has written, and applies the changes that it has
+    /// added to the file. Treats the file as untrusted. Also returns whose message that program was
+    /// handling when it ended.
     pub(crate) fn read(file: File) -> io::Result<(Self, Handling)> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a file"));
@@ -184,15 +186,16 @@ impl Handover {
     }
 }
 
-/// What this program inherits from the one that this process has executed before.
+/// The state and the descriptors that this program inherits from the program that this process
+/// executed before.
 pub struct Inherited {
     pub(crate) inheritance: Inheritance,
     pub(crate) state: HandoverState,
 }
 
 impl Inherited {
-    /// Returns true if the VMs' processes are started by a spawner that runs as root. This process
-    /// doesn't, even if the previous program was started by root.
+    /// Returns true if the spawner, which starts the VMs' processes, runs as root. This process
+    /// itself doesn't run as root, even if the previous program was started by root.
     pub fn has_root(&self) -> bool {
         self.inheritance.spawner.is_root()
     }
@@ -218,8 +221,9 @@ pub(crate) struct Successor {
 }
 
 impl Successor {
-    /// Returns the program at the path from which this one was started, or at `path`, with the same
-    /// arguments. Must be called before another file is put there.
+    /// Returns the successor: the program at `path`, or else at the path from which this program
+    /// was started, with the same arguments. Must be called before an upgrade puts another file at
+    /// that path.
     pub(crate) fn find(path: Option<PathBuf>) -> io::Result<Self> {
         let program = path.map_or_else(std::env::current_exe, Ok)?;
         let mut arguments = Vec::new();
@@ -281,14 +285,15 @@ impl Successor {
     }
 }
 
-/// A program that takes over, with what it needs for that.
+/// A program that takes over, with the memory file that it reads.
 pub struct Replacement {
     successor: Successor,
     file: OwnedFd,
 }
 
 impl Replacement {
-    /// Executes the program. Returns only if that fails. Then, it executes this program again.
+    /// Executes the program in this process. If that fails, executes the current program again.
+    /// Returns only if both fail.
     pub fn execute(self) -> io::Error {
         let Self { successor: Successor { program, arguments }, file } = self;
         let fd = match KeptFd::keep(&file) {

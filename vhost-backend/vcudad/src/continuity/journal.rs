@@ -3,9 +3,9 @@
 //!
 //! The record is a memory file, of which the spawner has a descriptor. The first line says whose
 //! message the broker is handling, the second is the state, and each further line is a change of
-//! that state. Whatever processes of VMs cause only adds lines. A new file is written with the current
-//! state when the lines are longer than that, and when operators or the configuration file change
-//! something.
+//! that state. Events that the VMs' processes cause only add lines. The broker writes a new file
+//! with the current state when the added lines are longer than the state, and when operators or the
+//! configuration file change something.
 //!
 //! The broker may end at any moment. The next one ignores an incomplete last line, and ends the session
 //! or the device process whose message the broker was handling, because its effects may be missing.
@@ -33,8 +33,8 @@ const SLACK: u64 = 1 << 20;
 pub(crate) enum Handling {
     /// The broker has left everything in order.
     Done,
-    /// No message of a process that a guest may have taken over. Handling the same event again has
-    /// the same result.
+    /// The broker wasn't handling a message of a process that a guest may have taken over. The next
+    /// broker can handle the same event again, with the same result.
     Nothing,
     Device(VmId),
     Worker(WorkerId),
@@ -55,7 +55,7 @@ impl Handling {
     /// Returns the first line of a record.
     pub(crate) fn line(self) -> [u8; FIRST_LINE] {
         let mut line = [b' '; FIRST_LINE];
-        // It has no more than `{"Worker":18446744073709551615}`, so there is room.
+        // The longest text is `{"Worker":18446744073709551615}`, so the text fits in the line.
         let text = serde_json::to_vec(&self).unwrap_or_default();
         line[..text.len()].copy_from_slice(&text);
         line[FIRST_LINE - 1] = b'\n';
@@ -122,7 +122,7 @@ impl Journal {
         true
     }
 
-    /// Writes the state, as the handover encodes it.
+    /// Starts a new record with this state, which is encoded as in a handover.
     pub(crate) fn replace(&mut self, state: Vec<u8>) {
         let Some(spawner) = &self.spawner else { return };
         let is_same = self.state == state && self.end == (FIRST_LINE + state.len() + 1) as u64;
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// A record without a spawner, with this state.
+    /// Returns a record with this state, whose spawner does nothing.
     fn journal(state: &[u8]) -> Journal {
         let (spawner, _ends) = Spawner::idle();
         let file = File::from(memfd_create("record", MemfdFlags::CLOEXEC).unwrap());

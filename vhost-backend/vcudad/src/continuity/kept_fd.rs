@@ -36,9 +36,9 @@ impl KeptFd {
         if unsafe { libc::fcntl(self.0, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it's open, and has been since before this program began, so it isn't one that this
-        // program has opened. The previous program lists each of its descriptors once, so nothing
-        // else takes it.
+        // SAFETY: the descriptor is open, and has been since before this program began, so it isn't
+        // one that this program has opened. The previous program lists each of its descriptors
+        // once, so nothing else takes it.
         Ok(unsafe { OwnedFd::from_raw_fd(self.0) })
     }
 }

@@ -9,8 +9,8 @@ use crate::sessions::worker::WorkerCounts;
 use crate::vm::vms::VmRecord;
 use host_ipc::spawner::ProcessId;
 
-/// A change of the state. Encoding it takes as long as what has changed, however many other VMs and
-/// sessions there are.
+/// A change of the state. The time to encode it depends only on the size of the change, not on how
+/// many other VMs and sessions there are.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Change {
     /// A VM, as it is now.
@@ -60,7 +60,7 @@ mod tests {
     use crate::sessions::accounts::LedgerChange;
     use host_ipc::messages::Charge;
 
-    /// The line is the same as in earlier versions.
+    /// A change of the ledger is encoded as in earlier versions, and can be read again.
     #[test]
     fn changes_of_the_ledger_are_read_again() {
         let reserve = LedgerChange::Reserve(7, 0, 4096, Charge::Memory);

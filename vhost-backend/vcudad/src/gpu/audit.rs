@@ -1,7 +1,7 @@
-//! The audit: once a second, it compares the device memory that NVML reports for each worker with
-//! the bytes that the ledger has booked for that worker, on all of the host's GPUs, and the GPU
-//! time that NVML reports for a VM's workers with the time that the scheduler has charged to the
-//! VM.
+//! The audit, which runs once a second. It compares the device memory that NVML reports for each
+//! worker, on all of the host's GPUs, with the bytes that the ledger has booked for that worker. It
+//! also compares the GPU time that NVML reports for a VM's workers with the time that the scheduler
+//! has charged to the VM.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::RawFd;
@@ -106,8 +106,8 @@ impl Audit {
         held.reduce(u64::saturating_add)
     }
 
-    /// Returns the accounts on a GPU that the broker uses. A worker without that GPU has one only
-    /// if it uses memory there nevertheless.
+    /// Returns the workers' accounts on a GPU that the broker uses. A worker that wasn't given this
+    /// GPU has an account only if NVML reports memory for it there.
     fn booked(
         gpu: GpuId,
         sample: &MemorySample,
@@ -203,7 +203,8 @@ impl Audit {
                 self.see(gpu, sample, &booked);
                 (booked, ledger.counted_again(gpu))
             }
-            // In another PID namespace, NVML's process IDs could be those of other processes.
+            // Until NVML has reported some worker, the broker may be in another PID namespace than
+            // the driver, in which NVML's process IDs could belong to other processes.
             None if self.seen.is_empty() => return Vec::new(),
             None => {
                 let account = |(id, worker)| not_own(id, worker, sample);
@@ -248,7 +249,7 @@ impl Audit {
             let live: Duration = workers.iter().map(|(time, _)| *time).sum();
             let sum = live + ended.remove(&key).unwrap_or_default();
             let account = self.times.entry((key, gpu)).or_default();
-            // The worker that has used most in this sample is the one that ignores its gate.
+            // Blame the worker that has used the most GPU time in this sample.
             if let Some(excess) = account.add(sum, charge, sample.elapsed)
                 && let Some((_, worker)) = workers.into_iter().max()
             {
@@ -361,7 +362,8 @@ impl Report<'_> {
         if policy.on_memory_excess == OnExcess::End && vm.is_some() {
             let kill = |worker| AuditEffect::KillWorker { worker, why: message.clone() };
             effects.extend(worker.into_iter().chain(others).map(kill));
-            // The descriptor may be in the VM's device process.
+            // The VM's device process may hold the descriptor that keeps the memory, so end that,
+            // too.
             let end = |vm| AuditEffect::EndVm { vm, why: message.clone() };
             effects.extend(guilty_vm.map(end));
         }
@@ -381,7 +383,7 @@ fn is_process(pid: u32) -> bool {
 fn left_effects(remaining: &Remaining, vms: &Vms, policy: &Policy) -> Vec<AuditEffect> {
     let Remaining { vm, ref name, gpu, pid, bytes, step, is_new } = *remaining;
     let state = vms.get(vm);
-    // How the driver reports the clients of an MPS server isn't known.
+    // It isn't known how the driver reports the clients of an MPS server, so don't end such a VM.
     let is_mps = state.is_some_and(|state| state.vm.spec.sharing == Sharing::Mps);
     let ends = policy.on_memory_excess == OnExcess::End && !is_mps && state.is_some();
     let mut effects = Vec::new();
@@ -436,7 +438,8 @@ fn time_effects(
     tracing::warn!(gpu = gpu.0, vm = vms.name(vm), session = number, "{message}");
     let event = BrokerEvent::of_gpu(EventKind::TimeExcess, gpu, message.clone());
     let event = BrokerEvent { vm: Some(vm), session: Some(number), ..event };
-    // MPS clients use the GPU at the same time, and how NVML divides it among them isn't known.
+    // MPS clients use the GPU at the same time, and it isn't known how NVML divides the time among
+    // them, so don't kill such a worker.
     let is_mps = vms.get(vm).is_some_and(|state| state.vm.spec.sharing == Sharing::Mps);
     let kill = policy.on_time_excess == OnExcess::End && !is_mps;
     let kill = kill.then_some(AuditEffect::KillWorker { worker, why: message });

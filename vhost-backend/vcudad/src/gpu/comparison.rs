@@ -26,8 +26,8 @@ use unreported::{Floor, Unreported};
 /// Compares successive samples of one GPU with the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
-    /// A VM is found if its samples are too high often enough, whichever of its processes the memory
-    /// is reported for. Memory can move between them.
+    /// How often the samples of each VM or worker were too high. For a VM, it doesn't matter for
+    /// which of its processes the driver reports the memory, because memory can move between them.
     suspicion: Suspicion<Holder>,
     /// The excess that was last reported for each worker, in bytes.
     reported: HashMap<WorkerId, u64>,
@@ -45,10 +45,11 @@ impl Comparison {
     }
 
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
-    /// `left` are the ended workers that are in the sample. `booked_again` is the number of bytes
-    /// that are in more than one account, each time after the first. `slack` is the number of bytes
-    /// that a worker may use beyond its account on a GPU of its own, and that all workers of a VM
-    /// may use beyond the VM's charge. `charged` returns the latter.
+    /// `left` are the ended workers that are in the sample. Memory that several accounts share is
+    /// booked in each; `booked_again` is the number of bytes to subtract, so that it counts once.
+    /// `slack` is the number of bytes that a worker may use beyond its account on a GPU of its own,
+    /// and that all workers of a VM may use beyond the VM's charge. `charged` returns a VM's
+    /// charge.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
@@ -309,7 +310,7 @@ mod tests {
             let used = (1000 + bytes + hidden) * MIB;
             MemorySample { used, is_complete: true, ..sample(&[(7, bytes), (8, 1000)]) }
         };
-        // The first samples show what belongs to nobody.
+        // The first samples show how much memory belongs to no process.
         let none = MemorySample { used: 2000 * MIB, ..seen(2) };
         let samples = (0..5).map(|_| none.clone()).chain((0..20).map(seen));
         assert_eq!(found(samples, &[]), Some(8));
@@ -323,7 +324,7 @@ mod tests {
         }
     }
 
-    /// Memory that an ended worker has left counts for its VM.
+    /// Memory that an ended worker has left counts as its VM's.
     #[test]
     fn the_memory_of_ended_workers_counts_for_their_vm() {
         let left = [Leftover { vm: VM, pid: 9 }];
@@ -336,7 +337,8 @@ mod tests {
 
     proptest! {
         /// A worker that allocates and frees at any time, and is sampled a moment before the ledger
-        /// is read, is never found. It's charged before it allocates, and until it has freed.
+        /// is read, never counts as exceeding its account, because memory is charged before it's
+        /// allocated, and until it has been freed.
         #[test]
         fn honest_workers_are_never_found(
             changes in prop::collection::vec((0..3000u64, 0..9u32), 1..200),

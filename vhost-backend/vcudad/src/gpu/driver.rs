@@ -149,7 +149,7 @@ pub(crate) type JailResult = Result<(), String>;
 enum JailFailure {
     /// The host lacks something, or the driver doesn't work in the jail.
     Unavailable(String),
-    /// Anything else. Somebody might have brought it about.
+    /// The setup failed for a reason that an attacker might have caused, such as a lack of memory.
     Failed(String),
 }
 
@@ -261,7 +261,7 @@ impl JailFailure {
 #[derive(Debug)]
 struct ProbeFailure {
     reason: String,
-    /// How its process ended, if that is why.
+    /// How the probe's process ended, if that is why the probe failed.
     how: Option<End>,
 }
 
@@ -316,8 +316,8 @@ fn run_probe(spawner: &Spawner, program: Program) -> Result<Probed, ProbeFailure
     Err(ProbeFailure { reason: printable(&last), how: Some(how) })
 }
 
-/// Runs a program, which must be the only one. Returns how it ended, and what it printed on its
-/// standard output and its standard error.
+/// Runs a program and waits until it has ended. No other process may be running. Returns how the
+/// program ended, and what it printed on its standard output and its standard error.
 fn output_of(spawner: &Spawner, program: Program) -> io::Result<(End, Vec<u8>, Vec<u8>)> {
     let ((stdout, their_stdout), (stderr, their_stderr)) = (io::pipe()?, io::pipe()?);
     let process = spawner.start_program(program, [their_stdout.as_fd(), their_stderr.as_fd()])?;
@@ -375,12 +375,12 @@ mod tests {
             (exited(exit::NO_DRIVER), true),
             (killed(libc::SIGSEGV), true),
             (killed(libc::SIGABRT), true),
-            // Its arguments were refused, or it failed in another way.
+            // The probe's arguments were refused, or it failed in another way.
             (exited(exit::BAD_INPUT), false),
             (exited(exit::FAILED), false),
             (exited(101), false),
             (exited(127), false),
-            // The host has no memory, or somebody has killed it.
+            // The host had no memory left, or somebody killed the probe.
             (killed(libc::SIGKILL), false),
             (killed(libc::SIGTERM), false),
             (Some(End::NotStarted("why".into())), false),

@@ -46,7 +46,7 @@ pub(crate) fn prepare(
     }
 }
 
-/// Returns why the test has failed on a GPU, if it has.
+/// Returns why the test of evictions has failed on a GPU, if it has.
 fn failure<'a>(probed: &'a Probed, gpu: &Gpu) -> Option<&'a str> {
     let uuid = gpu.facts().uuid;
     let failure = probed.no_eviction.iter().find(|failure| failure.gpu == uuid)?;

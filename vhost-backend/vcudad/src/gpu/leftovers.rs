@@ -2,8 +2,8 @@
 //!
 //! NVIDIA's driver frees a process's memory, and stops its kernels, when the last descriptor of its
 //! devices is closed (observed on an H200). A worker that a guest has taken over can pass its
-//! descriptors to its VM's device process. The driver reports both under the number of the ended
-//! process until then. No I/O.
+//! descriptors to its VM's device process. Until all copies are closed, the driver reports the
+//! memory and the GPU time of those kernels under the process ID of the ended worker. No I/O.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,12 @@ use crate::gpu::nvml::MemorySample;
 use crate::vm::touched::Touched;
 use memory_ledger::{GpuId, VmId};
 
-/// The memory of a worker that exits normally is freed within 0.1 s. If a worker is still in so many
-/// samples, something keeps it.
+/// The memory of a worker that exits normally is freed within 0.1 s. If an ended worker is still in
+/// this many samples, something keeps its memory.
 const SAMPLES: u32 = 5;
-/// A worker is forgotten if it's not in so many samples in a row. The first may have been taken
-/// before it ended, and the time that it has used since the one before is reported after the second.
+/// An ended worker is forgotten once this many samples in a row don't contain it. The first such
+/// sample may have been taken before the worker ended, and the GPU time that it used after the
+/// sample before that is reported after the second.
 const GONE: u32 = 3;
 /// Maximum number of entries per VM. The rate limit on session starts allows for fewer than 300 within
 /// the time that it takes until a VM ends.
@@ -29,13 +30,13 @@ const MAX: usize = 512;
 struct Entry {
     pid: u32,
     gpu: GpuId,
-    /// Number of samples that contain it.
+    /// Number of samples that contain the worker.
     #[serde(skip)]
     listed: u32,
-    /// Number of samples in a row that don't.
+    /// Number of samples in a row that don't contain the worker.
     #[serde(skip)]
     absent: u32,
-    /// Bytes in the latest sample that contains it.
+    /// Bytes in the latest sample that contains the worker.
     #[serde(skip)]
     bytes: u64,
 }
@@ -62,12 +63,13 @@ impl LeftoversRecord {
     }
 }
 
-/// How much must end, so that the driver frees what a worker has left.
+/// Which processes must end, so that the driver frees what a worker has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
-    /// The VM's device process and its workers.
+    /// The VM's device process and its workers must end.
     End,
-    /// These have ended, and that wasn't enough. Something else has the descriptors.
+    /// The VM's processes have ended, and the driver still reports the worker. Another process has
+    /// its descriptors.
     Fail,
 }
 
@@ -101,19 +103,19 @@ impl Leftovers {
         LeftoversRecord(self.of_vm.iter().map(|(vm, of)| (*vm, of.clone())).collect())
     }
 
-    /// Continues with those of the broker that this one replaces.
+    /// Continues with the ended workers of the broker that this one replaces.
     pub(crate) fn restore(record: LeftoversRecord) -> Self {
         Self { of_vm: record.0.into_iter().collect(), ..Self::default() }
     }
 
-    /// Takes those that have changed since the last call.
+    /// Returns the VMs whose ended workers have changed since the last call, with these workers.
     pub(crate) fn take_changes(&mut self) -> Vec<(VmId, OfVm)> {
         let now = |vm: VmId| (vm, self.of_vm.get(&vm).cloned().unwrap_or_default());
         // The whole table is never touched.
         self.touched.take().unwrap_or_default().into_iter().map(now).collect()
     }
 
-    /// Says whether there will be samples. Without them, no worker is added.
+    /// Sets whether NVML will deliver samples. Without samples, no ended worker is added.
     pub(crate) fn set_sampled(&mut self, is_sampled: bool) {
         self.is_sampled = is_sampled;
     }
@@ -153,8 +155,8 @@ impl Leftovers {
         held.fold(0, |sum, one| sum.saturating_add(one.bytes))
     }
 
-    /// Adds a sample of a GPU. `is_process` returns true if there is a process with a number again.
-    /// Returns the VMs for which something must be done.
+    /// Adds a sample of a GPU. `is_process` returns true if a process with this ID exists, so that
+    /// the ID has been reused. Returns the VMs for which a [`Step`] is due.
     pub(crate) fn add_sample(
         &mut self,
         gpu: GpuId,
@@ -221,8 +223,8 @@ mod tests {
         leftovers
     }
 
-    /// Adds so many samples with these processes. Returns the numbers of those after which something
-    /// must be done.
+    /// Adds this many samples that contain these processes. Returns the numbers of the samples
+    /// after which a [`Step`] is due, with that step.
     fn add(leftovers: &mut Leftovers, pids: &[u32], samples: usize) -> Vec<(usize, Step, bool)> {
         let mut found = Vec::new();
         for number in 1..=samples {

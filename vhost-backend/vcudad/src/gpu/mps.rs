@@ -32,8 +32,8 @@ fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
     MpsSpec { active_thread_percentage: asked.into_iter().chain(cap).min(), ..spec.mps.clone() }
 }
 
-/// Returns what makes a worker a client of MPS, if the VM uses MPS. `scheduler` is true if the
-/// scheduler is on.
+/// Returns the limits of a worker as a client of MPS, or `None` if the VM doesn't use MPS.
+/// `scheduler` is true if the scheduler is on.
 pub(crate) fn client(spec: &VmSpec, gpus: &[GpuId], scheduler: bool) -> Option<MpsClient> {
     let limits = limits(spec, scheduler);
     (spec.sharing == Sharing::Mps).then(|| MpsClient {

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn without_a_gpu_softgpu_is_used() {
-        // A network adapter and an audio device by NVIDIA, and a GPU by another vendor.
+        // This host has a network adapter and an audio device by NVIDIA, and a GPU by another
+        // vendor.
         let root = Root::new("none")
             .pci("0000:01:00.0", "0x10de\n", "0x020000\n")
             .pci("0000:02:00.1", "0x10de\n", "0x040300\n")
@@ -168,7 +169,8 @@ mod tests {
         assert!(error.contains("/proc/driver/nvidia"), "{error}");
     }
 
-    /// Every GPU in WSL has this node, so it isn't a sign of an NVIDIA GPU.
+    /// Every GPU in WSL has the node /dev/dxg, so that node alone doesn't mean that there is an
+    /// NVIDIA GPU.
     #[test]
     fn without_nvidia_s_library_in_wsl_softgpu_is_used() {
         let root = Root::new("wsl").file("dev/dxg", "");

@@ -153,7 +153,8 @@ impl Scheduler {
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
         let key = self.groups.key_of(vm);
-        // The gates of a VM with a key of its own are closed for all of its workers.
+        // Pausing a VM that has its own key closes the gates of all its workers. Only in a group
+        // must each worker be paused separately.
         traits.is_paused &= self.is_in_group(vm);
         self.compute.add_worker(worker, key, gpus, ends, traits);
     }
@@ -232,8 +233,9 @@ impl Scheduler {
         PromisedShares(keys.into_iter().filter_map(part).collect())
     }
 
-    /// Returns what the scheduler has counted of a VM's usage of a GPU, since it was started or the VM
-    /// was added. If the VM is in a group, it's the usage of the group, since that has members.
+    /// Returns what the scheduler has counted of a VM's usage of a GPU, since the scheduler was
+    /// started or the VM was added. If the VM is in a group, returns the usage of the whole group,
+    /// since the group was created.
     pub(crate) fn counters(&self, id: VmId, gpu: GpuId) -> Counters {
         let stats = self.compute.stats_of(self.groups.key_of(id), gpu_key(gpu));
         stats.map_or(Counters::default(), |stats| Counters {

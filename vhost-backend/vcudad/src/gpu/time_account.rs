@@ -10,7 +10,8 @@ const TOLERANCE: u32 = 10;
 /// How much GPU time a VM must have used beyond its charge and the tolerance. With a few samples a
 /// second, an honest VM's figures can be off by a second or two for a while.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How much charged time that the driver hasn't reported yet counts later.
+/// Maximum amount of charged time that a VM may use in later samples, because the driver reports
+/// usage late.
 const LATE: Duration = Duration::from_secs(2);
 
 /// A VM's charge for time on one GPU.
@@ -28,7 +29,7 @@ pub(crate) struct TimeCharge {
 pub(crate) struct TimeAccount {
     /// The charge at the previous sample.
     charged: Option<Duration>,
-    /// Used but not charged time, less the tolerance.
+    /// GPU time that was used but not charged, minus the tolerance.
     excess: Duration,
     /// Charged time that the driver hasn't reported. If it's above zero, `excess` is zero.
     unused: Duration,
@@ -95,12 +96,13 @@ mod tests {
 
     #[test]
     fn a_vm_that_ignores_its_gate_is_found() {
-        // It has a weight of 1 beside one of 99, and takes half of the GPU.
+        // The VM takes half of the GPU, although its weight is 1 and another VM's is 99.
         let found = found(std::iter::repeat_n((50, 1), 60));
         assert!((10..20).contains(&found[0]), "{found:?}");
-        // It's reported again, but not at each sample.
+        // The excess is reported again, but not at each sample.
         assert!((3..6).contains(&found.len()), "{found:?}");
-        // It takes half of the GPU's time in another VM's windows, which are half of the time.
+        // The VM takes half of the GPU's time in another VM's windows, which make up half of the
+        // time.
         let found = self::found(std::iter::repeat_n((75, 50), 60));
         assert!((30..45).contains(&found[0]), "{found:?}");
     }

@@ -58,7 +58,7 @@ impl Launcher {
         self.start(Program::Device { vm: vm.to_owned() }, "device", Some(vm))
     }
 
-    /// Starts the supervisor of the workers in the jail, among their processes.
+    /// Starts the supervisor of the workers in the jail.
     pub(crate) fn start_supervisor(&self) -> io::Result<ChildProcess> {
         self.start(Program::Supervisor, "supervisor", None)
     }

@@ -1,5 +1,5 @@
-//! What the broker does with root's privileges before it drops them: it passes on to the spawner
-//! what the configuration file permits, and chooses a user.
+//! The broker's use of root's privileges before it drops them: it passes on to the spawner what the
+//! configuration file permits, and chooses a user.
 
 use crate::config::{Config, ConfigError};
 use crate::error::BrokerError;
@@ -10,7 +10,7 @@ use host_ipc::{group, process};
 
 /// The broker's default user, if it exists.
 const USER: &str = "vcudad";
-/// The broker's user otherwise. No VM has it.
+/// The broker's user if the default user doesn't exist. No VM can have this user ID.
 const UID: u32 = *VM_UIDS.end() + 1;
 /// Default groups of the control API's sockets, if they exist.
 const GROUP: &str = "virtio-cuda";

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct ChildProcess {
     id: ProcessId,
     spawner: Spawner,
-    /// Its process ID and its pidfd, once it has started.
+    /// The child's process ID and its pidfd, once it has started.
     started: Option<(u32, OwnedFd)>,
     /// How it ended, once it has.
     end: Option<End>,
@@ -32,7 +32,7 @@ pub(crate) struct ChildProcess {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ChildRecord {
     id: ProcessId,
-    /// Whether the broker knows that it has started.
+    /// Whether the broker knows that the child has started.
     has_started: bool,
 }
 
@@ -43,7 +43,7 @@ impl ChildProcess {
     }
 
     /// Continues with a child of the broker that this one replaces. `name` and `vm` mark its lines
-    /// in the log. What has happened since is reported as events. Also returns the other
+    /// in the log. Events report what happened to the child in between. Also returns the other
     /// descriptors that the spawner keeps with the process.
     pub(crate) fn restore(
         record: ChildRecord,

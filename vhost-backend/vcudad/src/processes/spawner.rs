@@ -49,7 +49,7 @@ struct Inner {
     is_root: bool,
     /// `None` if the broker has connected to the spawner.
     child: Option<Child>,
-    /// Events that come before those in the socket.
+    /// Events that [`Self::event`] returns before those in the socket.
     missed: Mutex<VecDeque<(Event, Option<OwnedFd>)>>,
 }
 
@@ -92,7 +92,8 @@ impl Spawner {
     /// Starts the spawner, which has this process's privileges.
     pub(crate) fn start() -> Result<Self, BrokerError> {
         let path = program::find(PROGRAM)?;
-        // The spawner's own message wouldn't reach the operator.
+        // Check here that the programs exist, because a message from the spawner wouldn't reach the
+        // operator.
         STARTED.iter().try_for_each(|name| program::find(name).map(drop))?;
         let start = || -> io::Result<Self> {
             let (calls, their_calls) = seqpacket::pair()?;
@@ -100,7 +101,8 @@ impl Spawner {
             let (output, stderr) = output::pair()?;
             let mut command = Command::new(path);
             for (name, fd) in [("--calls-fd", &their_calls), ("--events-fd", &their_events)] {
-                // The spawner inherits the descriptors. It's the only process that this one starts.
+                // Let the spawner inherit the descriptors. No other process could inherit them,
+                // because this one starts only the spawner.
                 fcntl_setfd(fd, FdFlags::empty())?;
                 command.arg(name).arg(fd.as_raw_fd().to_string());
             }
@@ -112,8 +114,8 @@ impl Spawner {
         start().map_err(BrokerError::os("cannot start the spawner"))
     }
 
-    /// Connects to a spawner that listens on this socket. Also returns the driver library of the
-    /// broker with whose record this one can continue, if there is one.
+    /// Connects to a spawner that listens on this socket. If an earlier broker has left a record
+    /// with which this one can continue, also returns that broker's driver library.
     pub(crate) fn connect(path: &Path) -> Result<(Self, Option<PathBuf>), BrokerError> {
         let connect = || {
             let stream = UnixStream::connect(path)?;
@@ -218,7 +220,7 @@ impl Spawner {
         Ok(fd.into())
     }
 
-    /// Makes an event come before those that the spawner sends.
+    /// Adds an event that [`Self::event`] returns before those in the socket.
     pub(crate) fn add_missed(&self, event: Event, pidfd: Option<OwnedFd>) {
         let mut missed = self.0.missed.lock().unwrap_or_else(PoisonError::into_inner);
         missed.push_back((event, pidfd));
@@ -328,7 +330,8 @@ impl Spawner {
         fds.into_iter().next().map(UnixListener::from).ok_or_else(missing)
     }
 
-    /// Waits until the only process has ended. Used at startup.
+    /// Waits until a process has ended, and ignores all other events. Used at startup, when there
+    /// is only one process.
     pub(crate) fn wait_for(&self, process: ProcessId) -> io::Result<End> {
         loop {
             match self.event()? {

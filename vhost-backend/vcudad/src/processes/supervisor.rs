@@ -103,7 +103,8 @@ impl Supervisor {
             Ok(Some(message)) => return Some(message),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             ended => {
-                // If it has exited, the spawner reports that.
+                // If the supervisor has exited, the spawner reports its end, so log only other
+                // errors.
                 if let Err(error) = ended {
                     tracing::error!("refused calls aren't counted any more: {error}");
                 }
@@ -132,7 +133,8 @@ impl Supervisor {
     /// Handles that a process has ended. The next worker starts another supervisor.
     pub(crate) fn set_ended(&mut self, id: ProcessId, how: &End) {
         if let Some(process) = self.process.take_if(|process| process.id() == id) {
-            // Its workers can't perform any more operations, and get errors from the driver.
+            // The supervisor's workers can't perform any more operations on driver objects, and get
+            // errors.
             tracing::error!("the supervisor of workers {}", describe(how));
             self.effects.push(SupervisorEffect::Ended(process));
         }

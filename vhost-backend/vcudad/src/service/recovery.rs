@@ -12,8 +12,9 @@ use host_ipc::spawner::Call;
 use memory_ledger::VmId;
 
 impl Service {
-    /// Ends what the other vcudad has left half done, and makes the changes that it had saved. `all`
-    /// contains the VMs to serve. Those in the configuration file are compared with it later.
+    /// Ends the processes whose messages the previous vcudad was handling when it ended, and
+    /// applies the changes that it had saved. `all` contains the VMs to serve. The VMs in the
+    /// configuration file are compared with that file later.
     pub(super) fn recover(
         &mut self,
         handling: Handling,
@@ -22,7 +23,8 @@ impl Service {
         tracing::warn!("the previous vcudad ended without handing over");
         match handling {
             Handling::Device(vm) => self.end_doubtful_device(vm),
-            // It can't serve sessions whose objects it has reported to nobody.
+            // The supervisor may have reported an object that no broker has recorded, so it can't
+            // serve its sessions any longer.
             Handling::Supervisor => self.sessions.end_supervisor(),
             _ => {}
         }
@@ -33,7 +35,8 @@ impl Service {
         let removed = |id: &VmId| !is_served(self.vms.name(*id));
         let removed: Vec<_> = self.vms.ids().into_iter().filter(removed).collect();
         removed.into_iter().for_each(|id| self.begin_removal(id));
-        // A VM may have been prepared whose addition wasn't saved.
+        // The previous vcudad may have created the socket and the cgroup of a VM whose addition it
+        // hadn't saved. Remove those.
         let names = self.vms.iter().map(|(_, state)| state.vm.name.clone()).collect();
         if let Err(reason) = self.spawner().request(Call::RetainVms { names }) {
             tracing::error!("cannot remove what unknown VMs have left: {reason}");

@@ -34,8 +34,9 @@ impl Service {
         !is_busy && (self.is_leaving || self.is_replaced && self.starting.is_empty())
     }
 
-    /// Hands everything over. Returns the state, and the program to execute. `None` if another one
-    /// will be started. If that fails, all sessions end, because the scheduler has stopped.
+    /// Hands everything over. Returns the state, and the program to execute, or `None` if another
+    /// broker will be started later. If this fails, all sessions end, because the scheduler has
+    /// stopped.
     pub(crate) fn hand_over(mut self) -> Result<(HandoverState, Option<Successor>), BrokerError> {
         let successor = self.successor.take().filter(|_| !self.is_leaving);
         tracing::info!("handing over to another vcudad");
@@ -43,7 +44,7 @@ impl Service {
         self.sample_usage(true);
         self.sessions.stop_scheduler().map_err(BrokerError::Handover)?;
         let state = HandoverState { usage: Some(self.usage.record().clone()), ..self.state() };
-        // Dropping it would end all processes, and remove the VMs' sockets.
+        // Dropping the service would end all processes, and remove the VMs' sockets.
         std::mem::forget(self);
         Ok((state, successor))
     }
@@ -79,7 +80,8 @@ impl Service {
                 self.rewrite();
             }
         }
-        // The spawner must remember an end that isn't in the record.
+        // Let the spawner forget the ended processes only now. Until an end is in the record,
+        // another broker would have to learn it from the spawner.
         for process in std::mem::take(&mut self.handled) {
             self.spawner().forget(process);
         }

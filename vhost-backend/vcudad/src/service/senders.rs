@@ -23,7 +23,7 @@ impl Service {
         }
     }
 
-    /// Watches the sockets again whose VMs have time again.
+    /// Watches the held sockets of VMs whose time budget isn't used up any more.
     pub(super) fn resume_held(&mut self, ops: &mut EventOps) {
         for source in self.budgets.resume(Instant::now()) {
             let socket = match source {

@@ -179,7 +179,8 @@ impl Service {
         Ok(service)
     }
 
-    /// Records which GPUs VMs have that request any GPU.
+    /// Records the GPUs of VMs that request any GPU, so that they get the same ones after a
+    /// restart.
     fn keep_places(&mut self) {
         for (_, state) in self.vms.iter().filter(|(_, state)| !state.gpus.is_empty()) {
             self.roster.set_placed(&state.vm.spec, self.gpus.uuids(&state.gpus));

@@ -28,7 +28,8 @@ impl Service {
         }
     }
 
-    /// Begins to count for a new VM. If it joins a group, the others' usage isn't its own.
+    /// Starts to count a new VM's usage. If the VM joins a group, the counters already include the
+    /// usage of the group's other VMs, which must not be charged to it.
     pub(super) fn begin_usage(&mut self, id: VmId) {
         let gpus = self.vms.get(id).map(|state| state.gpus.clone()).unwrap_or_default();
         for gpu in gpus {
@@ -36,7 +37,7 @@ impl Service {
         }
     }
 
-    /// Counts a VM for the last time, whose last process has ended.
+    /// Counts the usage of a VM for the last time, after its last process has ended.
     pub(super) fn end_usage(&mut self, id: VmId) {
         self.sample_vm(id);
         let (usage, vms) = (&mut self.usage, &self.vms);

@@ -27,11 +27,12 @@ pub(crate) enum LedgerChange {
 }
 
 impl LedgerChange {
-    /// Makes the change in the ledger as it was before.
+    /// Applies a recorded change to a ledger in the state before that change.
     pub(crate) fn repeat(self, ledger: &mut Ledger) -> Result<(), LedgerError> {
         match self {
             Self::Open(worker, vm, gpus) => {
-                // The ledger panics without these accounts, and the record may be wrong.
+                // Check that the VM's accounts exist: the ledger would panic without them, and the
+                // record may be wrong.
                 if let Some(device) = gpus.iter().position(|gpu| ledger.account(vm, *gpu).is_none())
                 {
                     return Err(LedgerError::NoDevice { worker, device: device as u32 });
@@ -242,7 +243,8 @@ impl Accounts {
         Ok(changed)
     }
 
-    /// Publishes the state of a VM's accounts on the pages of all its workers, and measures it.
+    /// Publishes the state of a VM's accounts on the pages of all its workers, and passes the used
+    /// bytes to the VM's meters.
     fn publish(&mut self, vm: VmId) {
         for (gpu, meter) in self.meters.get_mut(&vm).into_iter().flatten() {
             let account = self.ledger.account(vm, *gpu);

@@ -68,8 +68,8 @@ impl Budgets {
     }
 }
 
-/// Returns the time for which this thread has used a CPU. It doesn't pass while others do. rustix
-/// can't read clocks on a kernel without a vDSO, such as user-mode Linux.
+/// Returns the time for which this thread has used a CPU. It doesn't advance while other threads
+/// use the CPU. rustix can't read clocks on a kernel without a vDSO, such as user-mode Linux.
 pub(crate) fn thread_time() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a writable structure. If the call fails, it stays zero.
@@ -127,7 +127,7 @@ mod tests {
         assert!(!budgets.admit(LOUD, source(LOUD), start) && !budgets.admit(LOUD, worker, start));
         assert!(budgets.admit(QUIET, source(QUIET), start));
         assert!(budgets.is_holding() && budgets.resume(start).is_empty());
-        // It has used 50 ms too many, which are refilled in 200 ms.
+        // The VM has used 50 ms more than its budget, which takes 200 ms to refill.
         assert!(budgets.resume(start + Duration::from_millis(201)).is_empty());
         let resumed = budgets.resume(start + Duration::from_millis(220));
         assert!(matches!(resumed[..], [Source::DeviceSocket(LOUD), Source::WorkerSocket(7)]));

@@ -62,13 +62,14 @@ pub(crate) enum SessionEffect {
     Supervisor(SupervisorEffect),
     /// A VM's worker has ended. If the VM is being removed, its removal may be complete.
     WorkerGone(VmId),
-    /// The warm worker for which the scheduler was asked may be started.
+    /// The scheduler permits the start of the next warm worker.
     MayRefill,
 }
 
 /// A warm worker that is started because a session has taken one.
 struct Refill {
-    /// The session's VM, which is charged for what other VMs lose.
+    /// The VM of the session that took the worker. The new worker is started in a window of this
+    /// VM, which is charged for the time.
     vm: VmId,
     gpus: Vec<GpuId>,
     /// `None` until the scheduler lets the worker start.
@@ -87,7 +88,7 @@ pub(crate) struct Sessions {
     /// Whether kernels are softgpu's.
     simulates: bool,
     effects: Vec<SessionEffect>,
-    /// The warm worker that is being started one at a time.
+    /// The warm worker that is being started, if they are started one at a time.
     refill: Option<Refill>,
     /// Changes of workers' driver objects since these were last taken.
     objects: Vec<SessionChange>,
@@ -118,7 +119,7 @@ pub(crate) enum SessionChange {
 }
 
 impl SessionsRecord {
-    /// Makes a change that the broker has made since.
+    /// Applies a change that the broker recorded after it had written this record.
     pub(crate) fn change(&mut self, change: SessionChange) -> Result<(), String> {
         match change {
             SessionChange::Queue(change) => self.waiting.repeat(change),
@@ -198,7 +199,8 @@ impl Sessions {
         let SessionsRecord { mut waiting, mut workers, mut ledger, leftovers } = record;
         self.leftovers = Leftovers::restore(leftovers);
         if let Some(crash) = crash {
-            // It isn't known what they have been told. Their sessions begin again with others.
+            // The workers whose sessions haven't begun may have missed messages. Drop these
+            // workers, and start their sessions again with other workers.
             for (worker, session) in workers.take_unbegun(crash.sender()) {
                 ledger.close(worker);
                 if let Some(session) = session {
@@ -458,7 +460,8 @@ impl Sessions {
         if let Some(worker) = worker.and_then(|worker| self.workers.get_mut(worker)) {
             match cause.is_failure() {
                 true => worker.end_because(cause),
-                // The driver destroys the worker's contexts, which the worker may delay.
+                // Let the worker exit by itself: then the driver destroys its contexts, which the
+                // worker could delay.
                 false => worker.leave(cause),
             }
         } else if self.start_queue.remove(vm, request) {
@@ -480,7 +483,7 @@ impl Sessions {
         true
     }
 
-    /// Assigns a worker to the session that it was given.
+    /// Sends a worker its assignment to the session that it was given.
     fn assign(&mut self, id: WorkerId, vms: &Vms, gpus: &Gpus) {
         if let Err(reason) = self.try_assign(id, vms, gpus) {
             tracing::error!("cannot assign a worker: {reason}");
@@ -536,7 +539,8 @@ impl Sessions {
         let (Some(worker), Some(state)) = (self.workers.get(id), vms.get(vm)) else { return };
         let evicts = match self.simulates {
             true => Some(Evicts::GatePage),
-            // The channels of MPS clients are the MPS server's, and these workers have no jail.
+            // The kernels of MPS clients can't be evicted: their channels are the MPS server's, and
+            // without a jail, nothing reports these workers' objects.
             false => (self.launcher.has_jail_of(&state.vm))
                 .then(|| Evicts::Channels(worker.objects().clone())),
         };
@@ -557,8 +561,9 @@ impl Sessions {
         let text = format!("guest process {}{program}, worker {pid}", session.pid);
         // tests/gpu/evictions.sh reads this line.
         tracing::trace!(worker = id, guest_pid = session.pid, "session begins");
-        // Those that it had before its session aren't in the record: a broker that continues after a
-        // crash drops workers whose sessions haven't begun.
+        // Record the objects that the worker created before its session began. They weren't
+        // recorded earlier, because a broker that continues after a crash drops workers whose
+        // sessions haven't begun.
         let objects = worker.known_objects();
         self.objects.extend(objects.into_iter().map(|object| SessionChange::Object(id, object)));
         let message = BrokerToDevice::Started { request: session.request, pid };

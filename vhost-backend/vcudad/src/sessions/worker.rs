@@ -72,7 +72,8 @@ pub(crate) struct SchedulerEnds {
     pub(crate) bell: OwnedFd,
 }
 
-/// What the scheduler's ends are made from. A broker that replaces this one makes them again.
+/// The descriptors from which the scheduler's ends are made. The spawner keeps copies, so that a
+/// broker that replaces this one can make the ends again.
 struct KeptEnds {
     page: OwnedFd,
     doorbell: OwnedFd,
@@ -209,7 +210,8 @@ pub(crate) struct Worker {
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
     objects: WorkerObjects,
-    /// Since when it isn't known whether the worker's kernels are on the GPU, if it isn't.
+    /// Since when it has been unknown whether the worker's kernels are on the GPU. `None` if that's
+    /// known.
     lost_since: Option<Instant>,
     /// Since when the worker should exit by itself, because its session is over.
     leaving_since: Option<Instant>,
@@ -302,7 +304,8 @@ impl Worker {
 
     /// Returns true if the worker can be assigned to a session.
     pub(crate) fn is_warm(&self) -> bool {
-        // Its message and the spawner's come over different sockets.
+        // The worker may report that it's ready before the spawner reports its start, because they
+        // use different sockets.
         self.phase == Phase::Warm && self.process.pid().is_some()
     }
 
@@ -388,7 +391,8 @@ impl Worker {
     }
 
     /// Lets a worker exit whose session is over. The device process has closed, or will close, the
-    /// connection to it. A worker that may not know that yet is killed.
+    /// connection to it. If the worker hasn't begun to serve the session, kills it, because the
+    /// device process has no connection that it could close.
     pub(crate) fn leave(&mut self, cause: Cause) {
         if self.phase != Phase::Serving {
             return self.end_because(cause);
@@ -602,7 +606,8 @@ mod tests {
         assert_eq!(workers.late(now + START_TIMEOUT + Duration::from_secs(1)), [slow]);
     }
 
-    /// The messages of the worker and of the spawner come over different sockets.
+    /// The worker's message that it's ready can arrive before the spawner's message that it has
+    /// started, because they use different sockets.
     #[test]
     fn a_worker_may_be_ready_before_its_start_is_reported() {
         let (spawner, [calls, _events]) = Spawner::idle();
@@ -640,7 +645,7 @@ mod tests {
         let late = now + Duration::from_secs(2);
         assert_eq!((workers.end_remaining(late).len(), kills()), (1, 1));
         assert!(workers.end_remaining(late).is_empty());
-        // Its session is over, so a failure doesn't matter.
+        // The worker's session is over, so a failure doesn't count.
         assert!(workers.kill(id, Cause::worker_failed("it stopped")).is_none());
         let cause = workers.get(id).unwrap().cause();
         assert_eq!((workers.killed(), cause), (0, Some(&Cause::exited())));

@@ -29,9 +29,9 @@ pub(crate) enum ChangeRequest {
 
 /// A change that has been checked. It's applied once it has been saved.
 pub(crate) enum Change {
-    /// Dropping the VM removes its socket and its cgroup.
+    /// Adds a VM. Dropping the VM removes its socket and its cgroup.
     Add(Box<VmState>),
-    /// The same for a VM that was removed.
+    /// Adds a VM again that was removed. Dropping the VM removes its socket and its cgroup.
     Restore(Box<VmState>),
     /// `after` contains the VM's settings with `patch` applied.
     Set {

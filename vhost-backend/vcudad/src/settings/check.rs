@@ -40,7 +40,8 @@ fn count(config: &Config) -> String {
 fn check_start(config: &Config) -> Result<String, BrokerError> {
     let is_root = process::is_root();
     let mut host = config.clone();
-    // A vcudad without a control API may be running, which has the address and the sockets.
+    // If a vcudad without a control API is running, it has the metrics address and the sockets, so
+    // don't check whether these are in use.
     let is_running = config.state_dir.as_deref().is_some_and(StateDir::is_locked);
     if is_running {
         host.metrics_address = None;
@@ -56,7 +57,7 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let spawner = Spawner::start()?;
     let _ending = spawner.ending();
     let mut probed = driver::choose(config, &spawner, Duration::ZERO)?;
-    // Workers may have none, unless the file requires it.
+    // Workers may do without a jail, unless the file requires it.
     let _jail = driver::set_up_jail(config, &spawner, &mut probed)?;
     let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
     let gpus = driver::add_slices(config, &spawner, &mut probed, requests);
@@ -66,7 +67,8 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let _ = write!(text, ", {} GPUs of {}", gpus.iter().count(), probed.library.display());
     let in_use = in_use();
     for candidate in &candidates {
-        // The file must leave its place to the VM.
+        // Refuse the file if it takes the name, the socket, or the GPU memory of a VM that was
+        // added at run time.
         candidate.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom])?;
         let vm = &candidate.vm;
         if let Err(error) = &candidate.gpus {

@@ -10,13 +10,13 @@ use crate::settings::validate::{Ground, check_all};
 /// The configuration with which a broker starts.
 pub(crate) struct Chosen {
     pub(crate) config: Config,
-    /// Why it isn't that in the file, if it isn't.
+    /// Why the configuration in the file isn't used, if it isn't.
     refused: Option<ConfigError>,
 }
 
 impl Chosen {
-    /// Chooses the file, or, if it has an error, the configuration with which the last broker was
-    /// started.
+    /// Chooses the configuration in the file, or, if it has an error, that with which the last
+    /// broker was started.
     pub(crate) fn of(
         file: Result<Config, ConfigError>,
         last: impl FnOnce() -> Option<Config>,
@@ -30,15 +30,15 @@ impl Chosen {
         }
     }
 
-    /// Returns the error if the configuration isn't that in the file.
+    /// Returns the file's error if the configuration in the file isn't used.
     pub(crate) fn check_file(&self) -> Result<(), ConfigError> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// Checks the VMs in the file, if it has changed since `applied`, the configuration that an earlier
-    /// broker has applied last. Returns the configuration to use, and why it isn't that in the file, if
-    /// it isn't. If the last one isn't known, the file isn't checked, because there is nothing else to
-    /// continue with.
+    /// If the file has changed since an earlier broker applied the configuration `applied`, checks
+    /// the VMs in the file. Returns the configuration to use, and, if it isn't that in the file,
+    /// the reason. If `applied` isn't known, the file isn't checked, because there is nothing else
+    /// to continue with.
     pub(crate) fn checked(
         self,
         applied: Option<&Config>,
@@ -72,8 +72,8 @@ fn check_vms(config: &Config, roster: &Roster, ground: Ground<'_>) -> Result<(),
     candidates.iter().try_for_each(|one| one.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom]))
 }
 
-/// Returns the configuration that was applied last, with the settings of another one that the broker has
-/// already used by now.
+/// Returns the configuration that was applied last, except for those settings that the broker has
+/// already taken from `config`.
 fn instead_of(config: Config, applied: &Config) -> Config {
     let Config { user, state_dir, control_socket, control_group, .. } = config;
     let Config { read_socket, read_group, socket_folders, .. } = config;

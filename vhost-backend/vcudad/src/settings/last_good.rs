@@ -20,7 +20,7 @@ const MAX_SIZE: u64 = 16 << 20;
 pub(crate) struct LastGood(PathBuf);
 
 impl LastGood {
-    /// Returns the place for the broker of the spawner that has this socket.
+    /// Returns the path of the copy for a spawner with this socket.
     pub(crate) fn beside(socket: &Path) -> Self {
         let mut path = OsString::from(socket);
         path.push(".config");

@@ -1,4 +1,4 @@
-//! What changes when the configuration file is read again. The file is checked completely before
+//! The effects of reading the configuration file again. The file is checked completely before
 //! anything changes. A setting that can't change while the broker is running is reported, and has
 //! no effect until a restart.
 
@@ -39,9 +39,9 @@ pub(crate) struct Plan {
 
 /// A change that has no effect yet.
 pub(crate) struct Deferred {
-    /// The running VM that it concerns, if any.
+    /// The running VM that the change concerns, if any.
     pub(crate) vm: Option<VmId>,
-    /// The name of the VM in the file that can't be added, if it's about that.
+    /// If the change is a new VM that can't be added yet, its name.
     new: Option<String>,
     what: String,
     needs: Needs,
@@ -58,8 +58,8 @@ enum Needs {
 }
 
 impl Deferred {
-    /// Describes it for operators. `spawner_outlives` is true if the broker can be restarted without
-    /// its spawner, `name` is the name of the VM.
+    /// Describes the change for operators. `spawner_outlives` is true if the broker can be
+    /// restarted without its spawner, and `name` is the name of the VM.
     pub(crate) fn message(&self, spawner_outlives: bool, name: &str) -> String {
         let again = format!(
             "needs the VM to be removed and restored (vcudactl vm rm --force {name}; vcudactl \
@@ -102,7 +102,7 @@ pub(crate) struct Host<'a> {
     /// The configuration with which the broker was started.
     pub(crate) started: &'a Config,
     pub(crate) vms: &'a Vms,
-    /// Creates what new VMs need. `None` if the file is only checked.
+    /// The spawner, which creates what new VMs need. `None` if the file is only checked.
     pub(crate) spawner: Option<&'a Spawner>,
     pub(crate) ground: Ground<'a>,
     pub(crate) roster: &'a Roster,
@@ -134,7 +134,7 @@ impl Plan {
         });
         plan.removed.extend(gone.map(|(id, _)| id));
 
-        // What the GPUs have promised once all changes have been made.
+        // Compute the GPUs' promises as they will be after all changes.
         let mut capacities = capacities;
         for state in plan.removed.iter().filter_map(|id| vms.get(*id)) {
             on_gpus_of(state, &mut capacities, |capacity| capacity.release(&state.vm.spec));

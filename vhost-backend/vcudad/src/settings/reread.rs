@@ -18,7 +18,7 @@ pub type Reader = Arc<dyn Fn(Option<&str>) -> Result<Config, ConfigError> + Send
 /// A file that was read.
 pub(crate) struct Reread {
     pub(crate) config: Result<Config, ConfigError>,
-    /// The request to check whether it could be applied. `None` if it must be applied.
+    /// The request that asks whether the file could be applied. `None` if the file must be applied.
     pub(crate) checks: Option<Answer>,
 }
 

@@ -257,7 +257,8 @@ impl Roster {
         let since = self.saved.since.get(&spec.name).filter(|_| origin == VmOrigin::File);
         let mut differs = differences(spec, file);
         if origin == VmOrigin::Api {
-            // These are chosen and saved unless they are given.
+            // If the file doesn't give the socket and the uid, vcudad chooses and saves them, so
+            // they don't count as changed.
             let is_given = |key: &str| match key {
                 "socket" => file.socket.is_some(),
                 "uid" => file.uid.is_some(),
@@ -299,7 +300,7 @@ impl Roster {
                     next.former.drain(..old);
                 }
             }
-            // The changes stay, for the case that the VM is restored.
+            // Keep the VM's changes, in case the VM is restored.
             VmOrigin::File => drop(next.removed.insert(name.to_owned())),
         }
         next
@@ -448,7 +449,7 @@ mod tests {
         let (spec, origin, next) = roster.restored("vm1").unwrap();
         assert_eq!((spec.memory.max, origin), (1, VmOrigin::Api));
         assert_eq!((next.vms.len(), next.former.len()), (1, MAX_FORMER - 1));
-        // Another VM with the name takes its place, and so does one in the file.
+        // A removed VM can't be restored if another VM with its name is added or is in the file.
         roster.save(roster.added(VmSpec::new("vm2", 9)));
         roster.vms(vec![VmSpec::new("vm3", 9)]).unwrap();
         assert!(
@@ -467,7 +468,7 @@ mod tests {
         let mut spec = VmSpec::new("a", 1);
         let one_by_one = second.applied(&first.applied(&spec).unwrap()).unwrap();
         assert_eq!(sum.applied(&spec).unwrap(), one_by_one);
-        // The setting is removed even if the file has set it since then.
+        // The change removes the setting, even if the file has set it since then.
         spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
         assert_eq!(sum.applied(&spec).unwrap().compute.kernel_timeout, None);
     }

@@ -42,7 +42,8 @@ impl Saver {
         let rings = bell.clone();
         let thread = std::thread::Builder::new().name("saver".into()).spawn(move || {
             for job in to_save {
-                // The receivers live until this thread has ended.
+                // Sending a result can't fail, because the receivers live until this thread has
+                // ended.
                 match job {
                     Job::State(state) => {
                         drop(sender.send(dir.write(&state).map(|()| state)));

@@ -50,7 +50,8 @@ pub(crate) struct SavedState {
     /// last.
     #[serde(default)]
     pub(crate) former: Vec<VmSpec>,
-    /// UUIDs of the GPUs of VMs that request any GPU, by VM name. They get the same ones again.
+    /// UUIDs of the GPUs of VMs that request any GPU, by VM name. After a restart, they get the
+    /// same GPUs again.
     #[serde(default)]
     pub(crate) placed: BTreeMap<String, Vec<String>>,
 }
@@ -331,7 +332,8 @@ mod tests {
             let of = path.join(name).metadata().unwrap();
             assert_eq!((of.uid(), of.gid()), (owner.uid, owner.gid), "{name}");
         }
-        // The user could have put a link to a file of root there since.
+        // A directory that belongs to the user keeps its files' owners: the user could have
+        // replaced a file by a link to one of root's files.
         let file = path.join(NEXT);
         std::fs::write(&file, "").unwrap();
         assert_eq!(StateDir::open(&path, Some(&owner)).unwrap().read().unwrap().vms, with("a").vms);

@@ -68,7 +68,7 @@ pub(crate) fn check_host(
         check_socket_file(path).map_err(|error| named(key, path, &error))?;
     }
     let address = config.metrics_address;
-    // A broker that is running uses its own address.
+    // Don't try to listen on the address that the running broker already has: that would fail.
     if let Some(address) =
         address.filter(|_| running.is_none_or(|it| it.started.metrics_address != address))
         && let Err(error) = TcpListener::bind(address)
@@ -144,7 +144,8 @@ pub(crate) fn check_on(vm: &Vm, gpus: &[GpuId], ground: Ground<'_>) -> Result<()
     ground.cgroups.limits(vm, gpus.len())?;
     let folder = vm.socket.parent().filter(|folder| *folder != Path::new(SOCKETS));
     let missing = |folder: &&Path| {
-        // A broker without privileges may be unable to look into it.
+        // Only a missing directory is an error. Others may exist although a broker without
+        // privileges can't access them.
         folder.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     };
     if folder.filter(missing).is_some() {
@@ -157,8 +158,8 @@ pub(crate) fn check_on(vm: &Vm, gpus: &[GpuId], ground: Ground<'_>) -> Result<()
     })
 }
 
-/// Checks that no process listens on the socket of a VM that isn't running. `in_use` contains the paths
-/// at which processes listen. Where the socket is created, the spawner finds out, too.
+/// Checks that no process listens on the socket of a VM that isn't running. `in_use` contains the
+/// paths at which processes listen. When the spawner creates the socket, it checks this again.
 pub(crate) fn check_unused(vm: &Vm, in_use: &HashSet<PathBuf>) -> Result<(), ApiError> {
     match in_use.contains(&vm.socket) && vm.socket.exists() {
         false => Ok(()),
@@ -174,13 +175,13 @@ pub(crate) fn check_unused(vm: &Vm, in_use: &HashSet<PathBuf>) -> Result<(), Api
 pub(crate) struct Candidate {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
-    /// Its GPUs, or why it can't be served.
+    /// The VM's GPUs, or why the VM can't be served.
     pub(crate) gpus: Result<Placed, ApiError>,
 }
 
 impl Candidate {
-    /// Refuses a configuration that takes something from a VM that was added at run time: returns the
-    /// reason why the VM can't be served, if it's one of these.
+    /// Returns the error if a VM that was added at run time can't be served for one of the reasons
+    /// `codes`: then the configuration takes something from that VM.
     pub(crate) fn check_kept(&self, codes: &[ErrorCode]) -> Result<(), ConfigError> {
         match &self.gpus {
             Err(error) if self.origin == VmOrigin::Api && codes.contains(&error.code) => {
@@ -229,7 +230,8 @@ pub(crate) fn check_all(
     let mut capacities = Vms::default().capacities(ground.gpus, &config.policy, reserve, None);
     // The start of a broker forgets faults.
     capacities.iter_mut().for_each(|capacity| capacity.faulty = false);
-    // VMs that request certain GPUs must find them free, and then those that already had one.
+    // First place the VMs that request certain GPUs, then those that had a GPU before, and last the
+    // others, so that none takes a GPU that an earlier one needs.
     let mut order: Vec<usize> = (0..checked.len()).collect();
     order.sort_by_key(|at| {
         let (vm, origin, _) = &checked[*at];

@@ -13,7 +13,7 @@ use memory_ledger::{GpuId, VmId};
 /// Time between two samples. If the scheduler loses its statistics, what it has counted since the last
 /// sample is lost.
 const SAMPLE: Duration = Duration::from_secs(1);
-/// Samples that are closer are of no use, because the scheduler's statistics aren't newer.
+/// Minimum time between two samples. The scheduler's statistics don't change more often.
 const LEAST: Duration = Duration::from_millis(20);
 /// Time between two writes.
 const SAVE: Duration = Duration::from_secs(10);
@@ -180,9 +180,9 @@ mod tests {
         let mut usage = usage(Instant::now());
         assert_eq!([5, 7, 7].map(|now| sample(&mut usage, KEY, now)), [5, 7, 7]);
         usage.end(KEY.0, |_| false);
-        // It's another VM, whose counters begin at zero.
+        // This VM has the former one's name, but its counters begin at zero.
         assert_eq!(sample(&mut usage, (VmId(2), GpuId(0)), 3), 10);
-        // The group that this one joins has used 100 ns before.
+        // The VM joins a group that has already used 100 ns.
         let member = (VmId(3), GpuId(0));
         usage.begin(member, counters(100));
         assert_eq!(sample(&mut usage, member, 104), 14);

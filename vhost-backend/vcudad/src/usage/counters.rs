@@ -38,7 +38,7 @@ impl Counters {
         self
     }
 
-    /// Changes each counter with the other one of its kind.
+    /// Combines each counter with the same counter in `with`.
     fn change(&mut self, with: Self, change: impl Fn(u64, u64) -> u64) {
         for (counter, with) in [
             (&mut self.gpu_ns, with.gpu_ns),

@@ -133,7 +133,7 @@ mod tests {
             let aside = path.join(format!("usage.json.unreadable-{number}"));
             assert_eq!(std::fs::read_to_string(aside).unwrap(), text);
         }
-        // It can't be renamed either: there is a directory with that name.
+        // The broken file can't be renamed either, because there is a directory with the new name.
         std::fs::write(path.join("usage.json"), "").unwrap();
         std::fs::create_dir(path.join("usage.json.unreadable-99")).unwrap();
         assert!(!load(&dir, 99).may_save);

@@ -27,7 +27,8 @@ impl Meter {
     }
 
     fn at(&self, now: u64) -> u128 {
-        // The product of two such numbers fits, and no host runs long enough for the sum not to.
+        // The product of two 64-bit numbers fits in 128 bits, and no host runs long enough to make
+        // the sum overflow.
         let more = u128::from(self.bytes) * u128::from(now.saturating_sub(self.since));
         self.total.saturating_add(more)
     }

@@ -20,9 +20,9 @@ struct Scrape {
 /// The reports that wait.
 #[derive(Default)]
 pub(crate) struct Scrapes {
-    /// They are sent when the current write has ended.
+    /// Reports that are sent when the current write has ended.
     saving: Vec<Scrape>,
-    /// They came later, and wait for the next write.
+    /// Reports that came after the current write began, and wait for the next one.
     next: Vec<Scrape>,
 }
 
@@ -43,12 +43,12 @@ impl Scrapes {
         !self.next.is_empty()
     }
 
-    /// A write begins, which contains everything that was reported so far.
+    /// Handles that a write begins, which contains the counters of all reports so far.
     pub(crate) fn begin(&mut self) {
         self.saving.append(&mut self.next);
     }
 
-    /// A write has ended. Even if it has failed, its reports are sent.
+    /// Handles that a write has ended. Sends its reports, even if it has failed.
     pub(crate) fn end(&mut self) {
         self.saving.drain(..).for_each(|scrape| scrape.answer.give(Ok(scrape.response)));
     }

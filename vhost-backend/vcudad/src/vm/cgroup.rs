@@ -15,12 +15,13 @@ use host_ipc::spawner::{Answer, Call, CgroupLimits};
 const CONTROLLERS: [(&str, &str); 3] =
     [("cpu", "cpu.max"), ("memory", "memory.host_max"), ("pids", "pids.max")];
 
-/// The default of `pids.max`: this many, and so many per session. A worker has up to 128 threads
-/// for the guest's threads, and the driver's own; softgpu has one per CPU.
+/// The default of `pids.max`: `PIDS`, and `PIDS_PER_SESSION` for each session. A worker has up to
+/// 128 threads for the guest's threads, and the driver's own; softgpu has one per CPU.
 const PIDS: u64 = 256;
 const PIDS_PER_SESSION: u64 = 512;
-/// The default of `memory.host_max`: this much, so much per session, and `memory.max` for each GPU,
-/// because softgpu's device memory is host memory. It's at most `MEMORY_PART` of the host's.
+/// The default of `memory.host_max`: `MEMORY`, `MEMORY_PER_SESSION` for each session, and
+/// `memory.max` for each GPU, because softgpu's device memory is host memory. The sum is at most
+/// `MEMORY_PART` of the host's memory.
 const MEMORY: u64 = 4 << 30;
 const MEMORY_PER_SESSION: u64 = 1 << 30;
 const MEMORY_PART: (u64, u64) = (3, 4);
@@ -200,7 +201,7 @@ mod tests {
         let pids = 256 + 32 * 512;
         let limits = CgroupLimits { cpu: None, memory: Some(memory), pids: Some(pids) };
         assert_eq!(cgroups.limits(&vm(|_| {}), 2).unwrap(), Some(limits));
-        // More sessions need more; with fewer, the limits stay.
+        // The limits rise with sessions.max, but don't fall with it.
         let mut defaults = cgroups.defaults(&vm(|_| {}), 2);
         let with = |sessions| cgroups.defaults(&vm(|spec| spec.sessions.max = Some(sessions)), 2);
         let more =

@@ -18,7 +18,8 @@ const PAUSES_PER_SECOND: u32 = 2;
 pub(crate) struct Pause {
     by_operator: bool,
     by_vmm: bool,
-    /// What the device process has reported last. A pause beyond the limit isn't in effect yet.
+    /// Whether the VMM has paused the VM, as the device process reported last. If the VMM has
+    /// paused the VM too often, the pause isn't in effect yet.
     vmm_has_paused: bool,
     #[serde(skip, default = "pauses")]
     pauses: TokenBucket,
@@ -65,8 +66,8 @@ impl Pause {
         self.vmm_has_paused != self.by_vmm
     }
 
-    /// If a pause by the VMM, or its end, takes effect at `now`, returns which of the two. Its end
-    /// takes effect at once.
+    /// If a pause by the VMM, or its end, takes effect at `now`, returns which of the two. Only a
+    /// pause can be delayed; the end of one takes effect at once.
     pub(crate) fn take_vmm_change(&mut self, now: Instant) -> Option<bool> {
         if !self.is_pending() || self.vmm_has_paused && !self.pauses.take(now) {
             return None;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// The keys of the entries that may have changed since they were last recorded.
 pub(crate) struct Touched<K> {
     keys: BTreeSet<K>,
-    /// True if all of them must be recorded.
+    /// True if all entries must be recorded.
     all: bool,
 }
 

@@ -157,7 +157,7 @@ impl Spawner {
 
 impl Drop for Spawner {
     fn drop(&mut self) {
-        // It ends its processes first.
+        // The spawner ends its processes before it exits.
         // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
         unsafe { libc::kill(self.0.id() as i32, libc::SIGTERM) };
         let _ = self.0.wait();
@@ -236,7 +236,7 @@ pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
 /// Builds the driver library `libNAME.so` from tests/NAME/NAME.c, in a directory that also contains
 /// softgpu's library, to which it passes calls on.
 pub fn build_driver_library(name: &str, folder: &Path) -> PathBuf {
-    // This is also the name by which libraries refer to it.
+    // The library is linked with libcuda.so.1, so softgpu's library must have that name.
     let softgpu_here = folder.join("libcuda.so.1");
     std::fs::copy(softgpu(), &softgpu_here).unwrap();
     let library = folder.join(format!("lib{name}.so"));

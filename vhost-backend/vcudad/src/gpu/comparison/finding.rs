@@ -13,19 +13,20 @@ pub(crate) struct Booked {
     pub(crate) pid: u32,
     /// Bytes that the ledger has booked for the worker.
     pub(crate) bytes: u64,
-    /// The part of them that the worker doesn't share.
+    /// Bytes in this account that no other worker shares.
     pub(crate) alone: u64,
-    /// The VM whose account on this GPU includes them. If the GPU isn't the worker's, the session's.
+    /// The VM whose account on this GPU includes these bytes. If the GPU isn't one of the worker's,
+    /// the VM of the worker's session.
     pub(crate) vm: Option<VmId>,
     /// True if the GPU is one of the worker's. On any other GPU, it may use no memory at all.
     pub(crate) is_own: bool,
 }
 
-/// The VM or the worker for which memory counts.
+/// The VM or, for a worker without a VM, the worker to which memory is attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Holder {
     Vm(VmId),
-    /// A worker that the ledger has booked for no VM.
+    /// A worker whose account belongs to no VM.
     Worker(WorkerId),
 }
 
@@ -73,7 +74,7 @@ pub(crate) enum Finding {
         vm: VmId,
         /// Bytes that the driver reports for all workers of the VM, except those in other findings.
         seen: u64,
-        /// Bytes that are charged to the VM for them.
+        /// Bytes that are charged to the VM for these workers.
         charged: u64,
         /// The workers that must end, so that the others are within the charge.
         workers: Vec<WorkerId>,
@@ -85,8 +86,8 @@ pub(crate) enum Finding {
         bytes: u64,
         /// The VMs with workers on the GPU.
         vms: Vec<VmId>,
-        /// The VM that is responsible. `None` unless all processes on the GPU are the broker's, and
-        /// only one VM can be.
+        /// The VM that is responsible. `None` unless all processes on the GPU belong to this
+        /// broker's VMs, and only one VM can be responsible.
         guilty: Option<VmId>,
     },
     /// Memory is in use that isn't in the ledger, and it's unknown which process uses it.

@@ -9,8 +9,8 @@ const LIMIT: u32 = 10;
 /// Number of samples in a row that are too high before an excess of processes is certain.
 pub(super) const SAMPLES: u32 = 2;
 
-/// Rises with each sample that is too high, and falls more slowly with each that isn't. So whoever
-/// is within the limits in some samples, at the right moments, is found nevertheless.
+/// Rises with each sample that is too high, and falls more slowly with each that isn't. So a
+/// process that returns to its limits only for some samples still reaches the level of certainty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level(u32);
 
@@ -34,7 +34,7 @@ impl Level {
     }
 }
 
-/// The levels of those whose samples were too high.
+/// The levels of the VMs or workers whose samples were too high.
 #[derive(Debug)]
 pub(super) struct Suspicion<K>(HashMap<K, Level>);
 
@@ -45,8 +45,8 @@ impl<K> Default for Suspicion<K> {
 }
 
 impl<K: Copy + Eq + Hash> Suspicion<K> {
-    /// Adds a sample, which is too high for those in `high`. It says nothing about those for which
-    /// `is_unclear` returns true.
+    /// Adds a sample, which is too high for the keys in `high`. The levels of keys for which
+    /// `is_unclear` returns true don't fall.
     pub(super) fn add(&mut self, high: &HashSet<K>, is_unclear: impl Fn(K) -> bool) {
         for (key, level) in &mut self.0 {
             if !high.contains(key) && !is_unclear(*key) {
@@ -59,7 +59,8 @@ impl<K: Copy + Eq + Hash> Suspicion<K> {
         self.0.retain(|_, level| !level.is_zero());
     }
 
-    /// Returns true if the excess of one whose sample is too high is certain.
+    /// Returns true if the excess is certain. Call this only for a key whose latest sample is too
+    /// high.
     pub(super) fn is_certain(&self, key: K) -> bool {
         self.0.get(&key).is_some_and(|level| level.is_certain())
     }
@@ -74,8 +75,8 @@ impl<K: Copy + Eq + Hash> Suspicion<K> {
 mod tests {
     use super::*;
 
-    /// Returns the number of the sample at which an excess is certain, if so many in a row are too
-    /// high and then so many aren't.
+    /// Returns the number of the sample at which an excess is certain, if `high` samples are too
+    /// high, the next `low` samples aren't, and so on.
     fn found(samples: u32, high: usize, low: usize) -> Option<usize> {
         let mut level = Level::default();
         (0..1000).find(|number| {

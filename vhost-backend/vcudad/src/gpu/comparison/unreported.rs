@@ -15,12 +15,12 @@ use memory_ledger::VmId;
 /// Bytes that the driver itself takes for each process, and reports for no process: 5 to 9 MiB on an
 /// H200.
 const OF_PROCESS: u64 = 16 << 20;
-/// An excess is certain if it's in so many samples in a row. The memory of a process that ends is
-/// freed only after the driver has stopped listing the process.
+/// An excess is certain if it's in this many samples in a row. One sample isn't enough: the memory
+/// of a process that ends is freed only after the driver has stopped listing the process.
 const SAMPLES: u32 = 5;
 
-/// A number of bytes that can't be explained, compared with the lowest one so far. That part isn't
-/// the VMs'.
+/// Compares a number of unexplained bytes with the lowest such number so far, which counts as
+/// memory that doesn't belong to VMs.
 #[derive(Debug, Default)]
 pub(super) struct Floor {
     lowest: Option<u64>,
@@ -29,17 +29,18 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    /// Returns the bytes beyond the lowest number so far. `all` also contains those that can be
-    /// explained. From the second sample on, it's what the lowest number is taken from: otherwise,
-    /// a VM could lower that number by charges for memory that it doesn't use.
+    /// Returns the number of unexplained `bytes` beyond the lowest number so far. `all` also
+    /// includes explained bytes. Only `all` lowers that number after the first sample: otherwise, a
+    /// VM could lower it with charges for memory that it doesn't use, and so make other memory look
+    /// like an excess.
     pub(super) fn excess(&mut self, bytes: u64, all: u64) -> u64 {
         let lowest = self.lowest.get_or_insert(bytes);
         *lowest = (*lowest).min(all);
         bytes.saturating_sub(*lowest)
     }
 
-    /// Counts a sample, which may be too high. Returns `Some(true)` once enough recent samples were,
-    /// `Some(false)` once none was, and `None` as long as the last answer still holds.
+    /// Counts a sample, which may be too high. Returns `Some(true)` once enough recent samples
+    /// were, `Some(false)` once none was, and `None` if the answer hasn't changed.
     pub(super) fn is_above(&mut self, is_above: bool, samples: u32) -> Option<bool> {
         match is_above {
             true => self.level.raise(samples),
@@ -55,9 +56,10 @@ impl Floor {
 #[derive(Debug, Default)]
 pub(super) struct Unreported {
     floor: Floor,
-    /// The VMs that have used the GPU and don't count as possible yet.
+    /// The VMs that have used the GPU since the last comparison.
     users: BTreeSet<VmId>,
-    /// Those that can be responsible: all that have used the GPU since no recent sample was too high.
+    /// The VMs that can be responsible: all that have used the GPU since no recent sample was too
+    /// high.
     possible: BTreeSet<VmId>,
     /// Number of samples in a row in which only processes of VMs used the GPU.
     alone: u32,
@@ -127,7 +129,8 @@ impl Unreported {
         }
         let only = self.possible.first().copied().filter(|_| self.possible.len() == 1);
         let guilty = only.filter(|_| self.alone >= SAMPLES);
-        // Other processes may have ended since it was reported.
+        // The excess may have been reported before without a responsible VM. If other processes
+        // have ended since, only one VM may be left that can be responsible.
         let is_new = guilty.is_some() && guilty != self.ended;
         if change.is_none() && !is_new {
             return None;
@@ -224,8 +227,8 @@ mod tests {
             assert_eq!(ended(first(unreported, &much, &last, charged)), Some(None));
             assert_eq!(first(unreported, &much, &last, charged), None);
         };
-        // A has a worker when the memory appears, ends its last one then, or had one only between two
-        // samples.
+        // No VM is blamed if VM A has a worker when the memory appears, if A's last worker ends at
+        // that time, or if A had a worker only between two samples.
         let mut unreported = Unreported::default();
         assert_eq!(first(&mut unreported, &sample(&[1, 2], 0), &both, charged), None);
         let much = sample(&[1, 2], 2 * SLACK);
@@ -238,7 +241,7 @@ mod tests {
         assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
         unreported.add_users([A].into_iter());
         is_nobody(&mut unreported);
-        // Once it has been explained, new memory can only be B's.
+        // Once the excess has gone, new memory can only belong to VM B.
         let settled = first(&mut unreported, &sample(&[2], 0), &last, charged);
         assert_eq!(settled, Some((Finding::Explained, 10)));
         assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
@@ -255,7 +258,8 @@ mod tests {
         assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
     }
 
-    /// The driver still reports a worker that has ended. It's the VM's, and no other program.
+    /// If the driver still reports an ended worker of the VM, that worker doesn't count as another
+    /// program.
     #[test]
     fn an_ended_worker_is_no_other_program() {
         let (booked, left) = ([worker(1, Some(A))], [Leftover { vm: A, pid: 9 }]);
@@ -270,7 +274,8 @@ mod tests {
         assert_eq!(guilty, Some(Some(A)));
     }
 
-    /// A VM that is charged for memory and doesn't use it doesn't make other memory look like more.
+    /// Charges for memory that a VM doesn't use don't lower the number of bytes that count as no
+    /// VM's.
     #[test]
     fn charges_without_use_do_not_lower_what_belongs_to_nobody() {
         let (booked, nobodys) = ([worker(1, Some(A))], 2 * SLACK);

@@ -11,15 +11,16 @@ use memory_ledger::{SessionUse, VmId, sessions_to_end};
 pub(super) struct Excess {
     /// Bytes that the driver reports for the workers that don't exceed their own accounts.
     seen: u64,
-    /// Bytes that are charged to the VM for them.
+    /// Bytes that are charged to the VM for these workers.
     charged: u64,
     /// The workers that must end.
     workers: Vec<WorkerId>,
 }
 
-/// Compares workers, each with the bytes that the driver reports for it, except those in `found`,
-/// which exceed their own accounts. `charged` returns the charge of a VM, in which shared memory is
-/// once. Returns the VMs that exceed it by more than the slack.
+/// Compares the bytes that the driver reports for all workers of a VM with the VM's charge, and
+/// returns the VMs that exceed it by more than the slack. Ignores the workers in `found`, which
+/// exceed their own accounts. `charged` returns the charge of a VM, which includes shared memory
+/// once.
 pub(super) fn excesses<'a>(
     seen: impl Iterator<Item = (&'a Booked, u64)>,
     found: &HashSet<WorkerId>,
@@ -64,7 +65,7 @@ impl Reported {
         let mut findings = Vec::new();
         for (vm, Excess { seen, charged, workers }) in excesses {
             let excess = seen.saturating_sub(charged);
-            // Report it again if it has grown, or if more workers must end.
+            // Report an excess again if it has grown, or if more workers must end.
             let known = self.0.get(&vm).is_some_and(|(last, ended)| {
                 excess <= last.saturating_add(slack.max(1))
                     && workers.iter().all(|worker| ended.contains(worker))

@@ -31,7 +31,7 @@ const UNLIMITED: GateSetting = GateSetting { mode: Mode::Unlimited, until: NO_EN
 /// stream is limited.
 const MEASURED: GateSetting = GateSetting { mode: Mode::Shared, until: NO_END, depth: 20 * MS };
 /// Maximum number of rounds per call of `settle`. Without a limit, workers that keep changing their
-/// pages could keep the thread in that loop.
+/// pages could keep the thread in that call.
 const MAX_ROUNDS: usize = 64;
 
 /// Sums of the workers' counters. The sums wrap on overflow, because a worker can write any value.
@@ -60,12 +60,13 @@ impl Counters {
 /// How long a worker that is about to be started for a VM waits for the VM's window.
 const START_WITHIN: Nanos = 500 * MS;
 
-/// A worker without a session that is started because a session of a VM has taken another one. It
-/// creates a context, like the workers that have a session.
+/// A warm worker that is started to replace one that a session of `vm` has taken. It creates a
+/// context on the GPU, which can disturb latency VMs.
 struct Start {
     vm: VmKey,
     gpu: GpuKey,
-    /// It isn't started before the VM's next window, or this time. `None` once it's being started.
+    /// The worker isn't started before the VM's next window begins or this time passes. `None` once
+    /// the worker is being started.
     waits_until: Option<Nanos>,
 }
 
@@ -134,7 +135,8 @@ impl Core {
         for (id, ends) in &registry.workers {
             core.insert_worker(*id, ends.clone(), now);
         }
-        // Only now, because if a VM's work is evicted, that must include all of its workers.
+        // Report the workers' state only after all of them have been inserted: if the scheduler
+        // evicts a VM's work, that must include all of the VM's workers.
         for ends in registry.workers.values() {
             core.report_all_of(ends.vm, &ends.gpus, now);
         }

@@ -30,14 +30,15 @@ const DEADLINE: Nanos = SEC;
 const OBEYS_WITHIN: Nanos = 10 * SEC;
 /// How long the message that a worker has freed a channel may take to arrive.
 const FREED_WITHIN: Nanos = 20 * MS;
-/// How often the thread checks whether that message has arrived, or softgpu's kernels have stopped.
+/// How often the thread checks whether a message about a freed channel has arrived, or softgpu's
+/// kernels have stopped.
 const POLL: Duration = Duration::from_micros(50);
 
 /// The driver's operations. It's a trait so that tests need no GPU.
 pub(crate) trait Channels: Send + Sync {
     /// Takes the channels' kernels off a GPU, which is given by the driver's number.
     fn disable(&self, gpu: u32, channels: &[Channel]) -> Result<(), RmError>;
-    /// Lets them continue. No effect on channels that aren't disabled.
+    /// Lets the channels' kernels continue. Has no effect on channels that aren't disabled.
     fn enable(&self, gpu: u32, channels: &[Channel]) -> Result<(), RmError>;
 }
 
@@ -75,16 +76,16 @@ impl Eviction {
 
 /// A worker's kernels on a GPU.
 pub(super) enum Kernels {
-    /// In the channels among these objects of the driver.
+    /// Kernels in the channels among these driver objects.
     Channels(WorkerObjects),
-    /// softgpu's, which obey orders in the gate page, by the worker's device ordinal.
+    /// softgpu's kernels, which obey orders in the gate page, in the entry for this device ordinal.
     Gate(Arc<GateMap>, usize),
 }
 
 /// Kernels that are off a GPU.
 enum Off {
-    /// The channels that were disabled, and the worker's objects, among which they are until they
-    /// are freed.
+    /// The worker's driver objects, and the channels that were disabled. A channel that the worker
+    /// has freed is no longer among the objects.
     Channels(WorkerObjects, Vec<Channel>),
     Gate(Arc<GateMap>, usize),
 }
@@ -158,7 +159,8 @@ impl Evictor {
                         tracing::enabled!(tracing::Level::TRACE).then(|| thread.workers_of(&order));
                     since.store(began, Ordering::Relaxed);
                     if catch_unwind(AssertUnwindSafe(|| thread.carry_out(order))).is_err() {
-                        // The panic has been logged. Nobody may stay off the GPU because of it.
+                        // The panic has been logged. Put all evicted kernels back, so that none
+                        // stays off the GPU.
                         thread.carry_out(Order::RestoreAll);
                     }
                     since.store(0, Ordering::Relaxed);
@@ -332,8 +334,9 @@ impl Thread {
         objects.compute_channels(self.number)
     }
 
-    /// Changes one channel after the other. A channel that the worker has freed may fail. The message
-    /// that says so may be on its way for a while.
+    /// Changes one channel after the other. Changing a channel that the worker has freed fails.
+    /// That isn't an error, but the supervisor's message about the freed channel may arrive a
+    /// little later, so waits for it.
     fn change_each(
         &self,
         objects: &WorkerObjects,
@@ -402,8 +405,8 @@ mod tests {
     const GPU: u32 = 3;
     const VM: VmKey = VmKey(1);
 
-    /// A driver in which some channels no longer exist. Like the driver, it disables the channels
-    /// before a missing one, and counts.
+    /// A driver in which some channels no longer exist. Like the real driver, it changes the
+    /// channels in the list before a missing one, and counts how often each was disabled.
     #[derive(Default)]
     struct FakeDriver {
         gone: Mutex<BTreeSet<u32>>,

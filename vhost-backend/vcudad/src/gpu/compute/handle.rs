@@ -40,7 +40,7 @@ pub(crate) struct ComputeHandle {
 }
 
 impl ComputeHandle {
-    /// Starts the scheduler thread, and those that evict kernels if that works.
+    /// Starts the scheduler thread, and the threads that evict kernels if evictions work.
     pub(crate) fn start(eviction: Option<&Eviction>, traces: Traces) -> io::Result<Self> {
         let (mut handle, sender) = Self::new(traces)?;
         let evictor = match eviction {
@@ -140,8 +140,8 @@ impl ComputeHandle {
         self.send(Command::PauseVm(vm, paused));
     }
 
-    /// Pauses a worker whose VM shares its key with other VMs, or lets it continue. It starts no
-    /// more work, and the work that it has started ends.
+    /// Pauses a worker whose VM shares its key with other VMs, or lets it continue. A paused worker
+    /// starts no more work, but finishes the work that it has started.
     pub(crate) fn set_worker_paused(&mut self, id: WorkerId, paused: bool) {
         if let Some(ends) = self.shared.registry().workers.get_mut(&id) {
             ends.is_paused = paused;
@@ -185,8 +185,8 @@ impl ComputeHandle {
     }
 
     /// Asks when a worker may be started because of a VM. [`ComputeEvent::MayStart`] is the answer.
-    /// When the worker is ready or has ended, call [`Self::end_start`], and only then ask for another
-    /// one.
+    /// When the worker is ready or has ended, call [`Self::end_start`] before asking for another
+    /// worker.
     pub(crate) fn begin_start(&self, vm: VmKey, gpu: GpuKey) {
         self.send(Command::BeginStart(vm, gpu));
     }

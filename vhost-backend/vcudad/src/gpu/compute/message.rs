@@ -42,7 +42,7 @@ pub(crate) enum ComputeEvent {
     /// This worker's kernels may be on the GPU or off it, because an eviction or a return failed. The
     /// service must kill the worker, unless it exits by itself.
     EvictionFailed(WorkerId),
-    /// The worker may be started for which [`Command::BeginStart`] was sent.
+    /// The worker for which [`Command::BeginStart`] was sent may be started now.
     MayStart,
     /// The thread failed and was restarted.
     Restarted,

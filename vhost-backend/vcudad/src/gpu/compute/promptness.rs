@@ -13,7 +13,7 @@ const PRIORITY: i32 = 1;
 /// not use real-time priorities (RLIMIT_RTPRIO).
 pub(super) fn run_promptly() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // If it is refused, handovers are only slower.
+    // If the kernel refuses this precision, handovers are only slower, so ignore the error.
     let _ = set_current_timer_slack(NonZero::new(1000));
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the call reads only `parameters`.

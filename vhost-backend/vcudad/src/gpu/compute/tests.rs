@@ -275,7 +275,7 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
             },
             0,
         );
-        // Either way, its window passes to another VM at once.
+        // With or without a cpu.max, the worker's window passes to another VM at once.
         assert_eq!(worker.check_heartbeat(false, BEAT_LOST + 1), Heartbeat::Lost);
         assert_eq!(worker.check_heartbeat(false, dead_after), Heartbeat::Unchanged);
         assert_eq!(worker.check_heartbeat(false, dead_after + 1), Heartbeat::Dead);
@@ -526,7 +526,7 @@ fn a_worker_that_closes_its_descriptors_causes_no_busy_loop() {
     std::thread::sleep(Duration::from_millis(300));
     let rounds = compute.shared.rounds.load(Ordering::Relaxed) - before;
     assert!(rounds < 1000, "{rounds} rounds without work");
-    // Ringing the doorbell of that worker has no effect, either.
+    // Ringing the doorbell of a worker that has closed its ends has no effect, either.
     page.gpus[0].held.store(1, Ordering::SeqCst);
     compute.set_vm(vm, share(50));
     until("the thread is alive", || compute.is_alive());

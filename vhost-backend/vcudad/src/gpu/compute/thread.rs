@@ -26,7 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 /// How long the thread polls the gate pages while a GPU drains. Polling detects the end of the
 /// drain sooner than waiting for a bell.
 const SPIN: Nanos = 200 * US;
-/// The same limit on a host with few CPUs, where polling can keep a worker from running.
+/// [`SPIN`] for a host with few CPUs, where polling can keep a worker from running.
 const SHORT_SPIN: Nanos = 20 * US;
 const FEW_PROCESSORS: usize = 4;
 /// The pause before the thread is restarted after a failure.
@@ -45,7 +45,8 @@ pub(super) fn supervise(
 ) {
     let shared = &events.shared;
     if let Err(error) = run_promptly() {
-        // With the limit, something else refuses it, such as a cgroup or a container.
+        // If the process's limit permits real-time priorities, something else refused this one,
+        // such as a cgroup or a container, so don't suggest to raise the limit.
         let remedy = match may_use_real_time() {
             true => "",
             false => "; set LimitRTPRIO=1 in vcudad's unit",

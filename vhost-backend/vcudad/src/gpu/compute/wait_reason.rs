@@ -3,7 +3,7 @@
 use control_api::WaitReason;
 use gpu_scheduler::{Obstacle, VmKey};
 
-/// Returns the reason why work waits. A VM that needs no turn doesn't wait.
+/// Returns the reason why work waits. `None` for a VM that has no work that needs a window.
 pub(crate) fn wait_reason(obstacle: Obstacle) -> Option<WaitReason> {
     Some(match obstacle {
         Obstacle::Idle => return None,

@@ -16,8 +16,9 @@ pub(super) const BEAT_LOST: Nanos = 60 * MS;
 /// If a worker's heartbeat hasn't changed for this long, the worker is killed. This is longer than
 /// [`BEAT_LOST`], because a host with too few CPUs can delay a healthy worker's heartbeat.
 pub(super) const BEAT_DEAD: Nanos = SEC / 2;
-/// The same if the VM has a `cpu.max`. Threads on many CPUs can together use the quota of several
-/// periods before the kernel stops them, and then none of them runs for as many periods.
+/// [`BEAT_DEAD`] for a worker whose VM has a `cpu.max`. Threads on many CPUs can together use the
+/// quota of several periods before the kernel stops them, and then none of them runs for as many
+/// periods.
 pub(super) const BEAT_DEAD_THROTTLED: Nanos = 5 * SEC;
 /// How often heartbeats are checked. If a check is late, this thread was delayed itself, so the
 /// check doesn't count as evidence that a heartbeat has stopped.
@@ -33,7 +34,7 @@ pub(crate) type WorkerObjects = Arc<Mutex<Objects>>;
 /// How a worker's kernels are evicted.
 #[derive(Clone)]
 pub(crate) enum Evicts {
-    /// The driver disables those of these objects that are channels.
+    /// The worker's objects of the driver. An eviction disables those of them that are channels.
     Channels(WorkerObjects),
     /// softgpu, in the worker, obeys orders in the gate page.
     GatePage,
@@ -85,7 +86,7 @@ pub(super) const CLOSED: GateSetting = GateSetting { mode: Mode::Closed, until: 
 /// The result of checking a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heartbeat {
-    /// The state is the same as in the last check.
+    /// The heartbeat is as it was in the last check: stopped or not.
     Unchanged,
     /// The heartbeat has stopped. The worker's reports are ignored until it resumes.
     Lost,

@@ -128,7 +128,8 @@ impl EventQueue {
         match nvml.sample(uuid) {
             Ok(sample) => {
                 *lost = false;
-                // If the event loop is late, an earlier sample is too old to be compared with anything.
+                // If the event loop is late, the queue may contain an earlier sample of this GPU.
+                // Drop it, because the ledger has changed since.
                 let is_earlier =
                     |event: &NvmlEvent| matches!(event, NvmlEvent::Sample(of, _) if of == uuid);
                 self.lock().retain(|event| !is_earlier(event));
@@ -153,7 +154,8 @@ impl EventQueue {
             Ok(utilizations) => TimeSample::new(since, &utilizations),
             Err(error) => return tracing::debug!("{error}"),
         };
-        // Without a sample, the GPU was idle, so nothing of the time until now is in a later sample.
+        // If the driver has no sample, the GPU was idle. End the interval now, so that the next
+        // sample doesn't include the idle time.
         let (sample, end_us) = sample.unwrap_or_else(|| {
             let end_us = now_us().max(since);
             let elapsed = Duration::from_micros(end_us - since);

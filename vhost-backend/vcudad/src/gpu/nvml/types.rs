@@ -21,7 +21,8 @@ pub(crate) struct MemorySample {
     pub(crate) used: u64,
     /// The processes with a context on the GPU. The same process can be listed several times.
     pub(crate) processes: Vec<ProcessMemory>,
-    /// True if these are all processes that use the GPU, including those that draw.
+    /// True if the list contains all processes that use the GPU, including those that use it for
+    /// graphics.
     pub(crate) is_complete: bool,
 }
 
@@ -56,7 +57,7 @@ impl TimeSample {
     pub(crate) fn new(since_us: u64, utilizations: &[Utilization]) -> Option<(Self, u64)> {
         let end_us = utilizations.iter().map(|one| one.at_us).max()?;
         let elapsed = Duration::from_micros(end_us.checked_sub(since_us).filter(|us| *us > 0)?);
-        // Drivers have been seen to report more than 100 for processes that had exited.
+        // Drivers have been seen to report more than 100% for processes that had exited.
         let valid = utilizations.iter().filter(|one| one.percent <= 100);
         let processes = valid.map(|one| (one.pid, elapsed * one.percent / 100)).collect();
         Some((Self { elapsed, processes }, end_us))
@@ -126,8 +127,8 @@ pub(crate) trait Nvml: Send + Sync {
     fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError>;
 
     /// Returns how much processes have used a GPU since a time in microseconds since 1970.
-    /// Processes that haven't used it may be missing. Fails if the GPU doesn't support it, as MIG
-    /// slices.
+    /// Processes that haven't used it may be missing. Fails if the GPU doesn't support this, for
+    /// example because it's a MIG slice.
     fn utilization(&self, uuid: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError>;
 
     /// Returns a GPU's PCIe links. Values that NVML doesn't report are 0.

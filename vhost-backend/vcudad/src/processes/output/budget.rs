@@ -14,7 +14,7 @@ const RESERVE: u32 = 100;
 /// Maximum number of a process's last lines that are logged even if its VM is at its limit. They
 /// may say why the process crashed.
 const LAST: u32 = 20;
-/// Maximum number of such lines of one VM in a burst.
+/// Maximum number of last lines that all processes of one VM can log in a burst.
 const LAST_BURST: u32 = 200;
 /// Minimum time between two lines that say that a VM is at its limit.
 const REPORTS: Duration = Duration::from_secs(60);
@@ -50,7 +50,7 @@ impl Budget {
         (0..lines).take_while(|_| self.lines.take(now)).count()
     }
 
-    /// Returns true if the VM is at its limit, and if that should be logged.
+    /// Returns true if the VM is at its limit, and a line that says so is due.
     pub(super) fn report_limit(&mut self, now: Instant) -> bool {
         !self.is_open(now) && self.reports.allow(now).is_some()
     }

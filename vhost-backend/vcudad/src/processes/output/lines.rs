@@ -10,7 +10,7 @@ const MAX: usize = 1024;
 pub(super) struct Lines {
     /// The part of the unfinished line that will be logged.
     line: Vec<u8>,
-    /// Whether more of that line was left out.
+    /// Whether the rest of the unfinished line was left out.
     is_cut: bool,
 }
 

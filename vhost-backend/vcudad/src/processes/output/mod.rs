@@ -107,7 +107,7 @@ impl Drop for Inner {
         drop(self.sender.take());
         notify(&*self.bell);
         if let Some(thread) = self.thread.take() {
-            // The thread never waits for anything but messages and output.
+            // The thread ends soon, because it never waits for anything but messages and output.
             let _ = thread.join();
         }
     }

@@ -78,7 +78,7 @@ impl Source {
             "INFO" => tracing::info!(target: FORWARDED, vm, program, pid, message = rest),
             "DEBUG" => tracing::debug!(target: FORWARDED, vm, program, pid, message = rest),
             "TRACE" => tracing::trace!(target: FORWARDED, vm, program, pid, message = rest),
-            // A panic, or a line of the driver's.
+            // Lines without a level come from a panic or from the driver.
             _ => tracing::warn!(target: FORWARDED, vm, program, pid, message = text),
         }
     }
@@ -98,7 +98,7 @@ impl Reader {
         Self { messages, bell, sources: HashMap::new(), budgets: HashMap::new() }
     }
 
-    /// Reads until the broker has dropped its ends.
+    /// Handles messages and output until the broker has dropped its end of the message channel.
     pub(super) fn run(&mut self) {
         loop {
             let ready = self.wait();
@@ -133,7 +133,7 @@ impl Reader {
             }
         }
         if poll(&mut fds, timeout).is_err() {
-            // There's too little memory, or a signal has arrived. Don't retry at full speed.
+            // poll failed because memory is short or a signal arrived. Don't retry at full speed.
             std::thread::sleep(Duration::from_millis(100));
             return Vec::new();
         }

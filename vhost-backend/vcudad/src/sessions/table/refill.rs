@@ -13,7 +13,7 @@ impl Sessions {
         let sets = vms.warm_sets(gpus);
         self.workers.end_free_outside(&sets);
         if self.refill.is_some() {
-            // It goes on when that worker is ready.
+            // The refill continues when the worker that is being started is ready.
             return;
         }
         for set in sets {
@@ -36,7 +36,7 @@ impl Sessions {
         self.refill = Some(Refill { vm, gpus: set, worker: None });
     }
 
-    /// Starts the warm worker for which the scheduler was asked.
+    /// Starts the next warm worker, after the scheduler has permitted it.
     pub(crate) fn continue_refill(&mut self, vms: &Vms, gpus: &Gpus) {
         let Some(Refill { gpus: set, worker: None, .. }) = &self.refill else { return };
         let set = set.clone();
@@ -48,8 +48,8 @@ impl Sessions {
         }
     }
 
-    /// Handles that a worker is ready or has ended. If it's the one that was being started, returns
-    /// the VM on whose account more can be started.
+    /// Handles that a worker is ready or has ended. If it was the warm worker that was being
+    /// started, returns the VM in whose windows more can be started.
     pub(super) fn end_refill_of(&mut self, worker: WorkerId) -> Option<VmId> {
         let refill = self.refill.as_ref().filter(|refill| refill.worker == Some(worker))?;
         let vm = refill.vm;

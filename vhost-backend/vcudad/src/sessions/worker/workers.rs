@@ -78,7 +78,7 @@ impl WorkersRecord {
         WorkerCounts { last: self.last, killed: self.killed } = counts;
     }
 
-    /// Makes a change that the broker has made since.
+    /// Applies a change that the broker recorded after it had written this record.
     pub(crate) fn change(&mut self, change: WorkerChange) {
         match change {
             WorkerChange::Now(mut worker) => {
@@ -104,8 +104,9 @@ impl WorkersRecord {
         worker.map_or(Ok(()), |worker| change(&mut worker.objects))
     }
 
-    /// Leaves out the workers whose session hasn't begun. Returns them, with their sessions if they
-    /// have one. A worker with a message in doubt, and one that is ending, stay.
+    /// Removes the workers whose sessions haven't begun, and returns them, with their sessions if
+    /// they have one. Keeps workers that are ending, and the worker `doubtful`, whose message the
+    /// previous broker was handling when it ended.
     pub(crate) fn take_unbegun(
         &mut self,
         doubtful: Option<WorkerId>,

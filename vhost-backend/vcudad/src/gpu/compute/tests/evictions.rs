@@ -1,4 +1,4 @@
-//! Tests of the scheduler thread with kernels that can be evicted, and of what depends on them.
+//! Tests of the scheduler thread with kernels that can be evicted.
 
 use std::sync::atomic::AtomicBool;
 
@@ -248,7 +248,8 @@ fn sessions_of_a_batch_vm_get_short_time_slices_beside_an_awake_latency_vm() {
     let latency = VmKey(2);
     compute.set_vm(latency, vec![(GPU, Share { class: Class::Latency, ..Share::default() })]);
     let two = FakeWorker::start(&mut compute, 2, latency);
-    // The GPU's bit is that of its number, 5. None has the last bit, so this returns at once.
+    // Bit 5 in the word stands for this GPU, whose number is 5. No GPU has bit 31, so the call
+    // returns the word at once instead of waiting for a change.
     let short = |worker: &FakeWorker| worker.page.worker.changed_short_slices(1 << 31);
     let beat = || {
         for worker in [&endless, &two] {
@@ -280,7 +281,8 @@ fn sessions_of_a_batch_vm_get_short_time_slices_beside_an_awake_latency_vm() {
     });
 }
 
-/// Such a kernel waits for nothing, so only its VM's turns can end.
+/// The new scheduler must evict a kernel that started before its restart, because the kernel never
+/// ends by itself.
 #[test]
 fn a_kernel_from_before_a_restart_of_the_scheduler_is_evicted_again() {
     let driver = Arc::new(Driver::default());
