@@ -10,7 +10,8 @@ use super::types::{Action, ActionKind, GpuKey, Nanos, OpenMode, VmKey};
 impl Scheduler {
     /// Assigns a free GPU to the VM that is next in its queue.
     pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos) {
-        // A VM that has begun to need a lower GPU must have that one first.
+        // Keep a reservation only while its VM still needs this GPU and holds all GPUs with lower
+        // keys that it needs. A VM that has begun to need a lower one must get that one first.
         let stays = |vm| self.own_obstacle(vm, gpu, now).is_none() && self.holds(vm, Some(gpu));
         self.gpu_mut(gpu).reserved = self.gpus[&gpu].reserved.filter(|vm| stays(*vm));
         if !self.running(gpu).is_empty() {
@@ -84,8 +85,8 @@ impl Scheduler {
         }
     }
 
-    /// Gives a VM a turn, whose gates aren't open yet. They're opened by `reopen`, because no open
-    /// gate has a depth of 0.
+    /// Gives a VM a turn with a depth of 0, which says that its gates aren't open yet. `reopen`
+    /// opens them.
     pub(super) fn give_turn(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos) {
         let (mode, until) = (OpenMode::Window, Nanos::MAX);
         let turn = Turn { gpus, mode, opened: now, until, depth: 0, drains_beside: 0 };

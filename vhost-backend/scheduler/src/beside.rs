@@ -58,7 +58,8 @@ impl Scheduler {
             let single = !self.has_several_gpus(vm);
             let member = self.member_mut(vm, gpu);
             let precedes = member.share.class == Class::Latency && !member.over;
-            // The VM's work can be evicted if it gets no turn after all.
+            // Standby requires that the VM's work can be evicted, in case the VM gets no turn after
+            // all.
             let returns = member.evictable && !member.paused && !member.presence.is_off();
             if !(free && single && precedes && returns && member.bucket.is_none()) {
                 self.close_if(Gate::Standby, vm, gpu);
@@ -70,9 +71,10 @@ impl Scheduler {
 
     /// Decides about the time slices of a VM whose turn begins or changes.
     ///
-    /// A latency VM's request begins while another VM's kernels are being evicted. If those have
-    /// short slices, it doesn't wait until they're off the GPU. But a VM's sessions also share the
-    /// GPU in slices, as do VMs in shared mode, and then short ones take a lot of time.
+    /// A latency VM's request begins while another VM's kernels are being evicted. If these kernels
+    /// have short slices, the request runs between them and needn't wait for the end of the
+    /// eviction. But short slices waste time when several sessions of the VM, or several VMs in
+    /// shared mode, take turns on the GPU. So then, the VM keeps the driver's usual slices.
     pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let apart_for = self.settings.slices_apart;
         let awake = self.gpus[&gpu].facts.latency_beside(vm);
@@ -100,7 +102,7 @@ impl Scheduler {
         }
     }
 
-    /// Closes the gate of a VM without a turn if the gate is in this state.
+    /// Closes the gate of a VM without a turn if the gate is in the state `gate`.
     pub(super) fn close_if(&mut self, gate: Gate, vm: VmKey, gpu: GpuKey) {
         if self.member_mut(vm, gpu).presence.set_gate(gate, Gate::Closed) {
             self.out.push(Action { vm, gpu, kind: ActionKind::Close });

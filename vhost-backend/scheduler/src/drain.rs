@@ -62,8 +62,8 @@ impl Scheduler {
         } else if members().any(|member| member.overran) {
             settings.max_window
         } else {
-            // With the kernel_timeout, so that calls that run too long are ended first, if the worker
-            // reports them.
+            // Add the kernel_timeout, so that a call that runs too long is ended before the drain
+            // is given up, if the worker reports the call.
             let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
             settings.drain_limit.saturating_add(timeout.unwrap_or(0))
         };
@@ -96,7 +96,8 @@ impl Scheduler {
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
         let member = self.member(vm, gpu);
         if member.paused {
-            // Work that waits for the host would continue by itself.
+            // If all of the VM's work waits for the host, evict it too: it would continue as soon
+            // as the host function returns.
             let remains = !member.presence.has_turn() && member.on_gpu() && member.last.evictable;
             return remains.then_some(0);
         }
@@ -105,7 +106,8 @@ impl Scheduler {
         if !self.preempts(vm, gpu) && running.iter().any(|other| self.preempts(*other, gpu)) {
             return Some(since);
         }
-        // Within the period, a VM that hasn't used more than its share gets a turn.
+        // If another VM has a turn, wait for as long as a period: a VM that hasn't used more than
+        // its share gets a turn within that time, so that its work needn't be evicted.
         let Settings { drain_wait, period, .. } = self.settings;
         Some(since.saturating_add(if running.is_empty() { drain_wait } else { period }))
     }
@@ -141,7 +143,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns when the gates of a VM's turn were closed, if they are. They're closed at the same time.
+    /// Returns when the gates of a VM's turn were closed, if they are. All gates of a turn are
+    /// closed at the same time.
     pub(super) fn closed_at(&self, vm: VmKey) -> Option<Nanos> {
         let gpu = self.turn(vm)?.gpus.first()?;
         self.member(vm, *gpu).presence.closed_at()

@@ -14,12 +14,12 @@ pub struct Gpu {
     pub running: Vec<VmKey>,
     /// A VM that needs several GPUs, for which this GPU is kept free until the VM has all of them.
     pub reserved: Option<VmKey>,
-    /// The VM whose workers have been told to prepare for the next turn.
+    /// The VM whose workers were asked to prepare for the next turn.
     pub prepared: Option<VmKey>,
     pub sharing: Sharing,
     /// How long all other VMs must be idle before a VM counts as alone, or 0 for the minimum.
     pub alone_after: Nanos,
-    /// When a VM began to run without limits because it was alone, if one does.
+    /// Since when a VM has been running without limits because it's alone. `None` if no VM is.
     pub alone_since: Option<Nanos>,
     /// Time at which the latest eviction is over.
     pub evicting_until: Nanos,
@@ -79,7 +79,8 @@ pub struct Turn {
     pub gpus: Vec<GpuKey>,
     pub mode: OpenMode,
     pub opened: Nanos,
-    /// Time by which all work in the turn must have finished, or [`Nanos::MAX`] if it can go on.
+    /// Time by which all work in the turn must have finished, or [`Nanos::MAX`] if the turn has no
+    /// end.
     pub until: Nanos,
     pub depth: Nanos,
     /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared

@@ -21,8 +21,8 @@ pub struct Shared {
     /// GPU time charged.
     pub got: f64,
     wall: f64,
-    /// Wall time with work in flight. It includes work that waits for another VM's time slice, so
-    /// there's more of it than in windows.
+    /// Wall time with work in flight. It includes time in which that work waits for another VM's
+    /// time slice, so it's longer than the busy time in windows.
     pub busy: f64,
     /// Wall time in which the gate held back work.
     pub held: f64,

@@ -46,7 +46,8 @@ pub struct Member {
     pub rests_until: Option<Nanos>,
     /// When the VM last began to create or destroy a context during a turn, if it still does.
     pub contexts_since: Option<Nanos>,
-    /// Time up to which the VM has been charged for keeping others off the GPU meanwhile.
+    /// Time up to which the VM has been charged for keeping others off the GPU while it creates or
+    /// destroys contexts.
     pub contexts_charged: Option<Nanos>,
     pub account: Account,
     /// Limit on copies in flight per stream while the gate is closed.
@@ -94,8 +95,8 @@ impl Member {
         self.timed_out = false;
     }
 
-    /// Returns a report without the work of a paused VM that it can't do: work that waits at the
-    /// gate, and kernels that are off the GPU.
+    /// Returns the part of a report that counts. For a paused VM, work that waits at the gate and
+    /// kernels that are off the GPU don't count, because they can't run.
     pub fn considered(&self, report: Report) -> Report {
         if !self.paused {
             return report;
@@ -108,7 +109,8 @@ impl Member {
         let passed = now.saturating_sub(self.seen_at);
         self.account.take(&self.last, &report, passed, settings.late);
         if take(&mut self.reports_off) || self.presence.is_off() {
-            // To the worker, the work seems to run.
+            // Ignore the busy time that the worker reports for its evicted kernels: to the worker,
+            // they still seem to be running.
             (self.account.busy, self.account.begun) = (0, 0);
         }
         let finished = report.finished != self.last.finished;
@@ -141,8 +143,9 @@ impl Member {
         }
         if report.oldest_for < self.last.oldest_for {
             self.timed_out = false;
-            // The call that is the oldest now may have been off the GPU with the one before it. It's
-            // better to count too little of its time than too much.
+            // `off_for` was counted for an earlier call. The call that is the oldest now may have
+            // been off the GPU for all of that time, for a part of it, or never. It's better to
+            // count too little of its running time than too much.
             self.off_for = self.off_for.min(report.oldest_for);
         }
         self.last = report;
@@ -158,10 +161,11 @@ impl Member {
         }
     }
 
-    /// Records that the VM's kernels are taken off the GPU, and charges the VM for that. Returns how
-    /// long it takes.
+    /// Records that the VM's kernels are taken off the GPU, and charges the VM for the time that
+    /// this takes, which is returned.
     pub fn evict(&mut self, settings: &Settings, now: Nanos) -> Nanos {
-        // The number isn't trusted. More sessions are rare.
+        // The worker reports the number of sessions, and may report any, so limit it. More than 64
+        // are rare.
         let more = Nanos::from(self.last.sessions.clamp(1, 64) - 1);
         let takes = settings.eviction + more * settings.eviction_more;
         self.presence.evict(now);
@@ -246,8 +250,8 @@ impl Member {
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }
 
-    /// Charges the time since the last call, if `waits` said then and says now that another VM waits
-    /// because of this VM's contexts.
+    /// Charges the time since the last call, if another VM waited because of this VM's contexts at
+    /// that call and still does, as `waits` says.
     pub fn charge_contexts(&mut self, waits: bool, now: Nanos) {
         let from = self.contexts_charged.take().filter(|_| waits);
         self.contexts_charged = waits.then_some(now);
@@ -258,8 +262,8 @@ impl Member {
     pub fn grace(&self, settings: &Settings) -> Nanos {
         let starts = self.last.held && !self.presence.has_started();
         if self.last.stalled {
-            // The worker's thread is already awake. So either the worker starts work immediately,
-            // or all its held work depends on the stalled work.
+            // The worker's thread is already awake, so if it could start held work, it would do so
+            // at once. If it doesn't, all of its held work depends on the stalled work.
             if starts { settings.stalled_grace } else { 0 }
         } else if starts {
             settings.start_grace
@@ -313,7 +317,7 @@ impl Member {
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that
-    /// isn't waiting for the host, or evicted work that has just returned. What a paused VM is
+    /// isn't waiting for the host, or evicted work that has just returned. Work that a paused VM is
     /// still running doesn't count.
     pub fn contends(&self) -> bool {
         let runs = self.reports_off || self.last.active && !self.last.stalled;
@@ -334,7 +338,7 @@ impl Member {
     /// Returns the minimum length of the VM's windows. A VM with a cap can't begin a window until it
     /// has this much time left under the cap.
     pub fn need(&self, settings: &Settings) -> Nanos {
-        // A VM that pays for an eviction at the end of each window should have few of them.
+        // A VM that pays for an eviction at the end of each window should have few windows.
         if self.outlasts { settings.max_window } else { settings.min_window }
     }
 }

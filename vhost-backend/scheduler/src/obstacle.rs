@@ -1,4 +1,4 @@
-//! Says what keeps a VM from running on a GPU. All rules ask here.
+//! Says what keeps a VM from running on a GPU. No other module decides that.
 
 use super::Scheduler;
 use super::member::Member;
@@ -48,8 +48,9 @@ impl Scheduler {
         self.unwanted(vm, gpu).or_else(|| gpus.find_map(|gpu| barred(self.member(vm, gpu))))
     }
 
-    /// Returns why a VM doesn't want a turn on this GPU. It wants one if it asks for one here, or if
-    /// it has none and needs the GPU together with one on which it asks.
+    /// Returns why a VM doesn't want a turn on this GPU. It wants a turn if it has work here that
+    /// needs one. It also wants a turn if it has none on any GPU, and needs this GPU together with
+    /// another one on which it has such work.
     pub(super) fn unwanted(&self, vm: VmKey, gpu: GpuKey) -> Option<Obstacle> {
         let member = self.member(vm, gpu);
         let Some(unasked) = member.unasked() else {
@@ -65,8 +66,8 @@ impl Scheduler {
     }
 
     /// Returns what keeps a VM from running on a GPU, or `None` if it may begin now. With `leaves`,
-    /// returns what would keep it from that once `leaves` has left the GPU, which may be before the
-    /// VM's other GPUs are ready.
+    /// returns what would still keep the VM from running after the VM `leaves` has left the GPU.
+    /// The VM's other GPUs needn't be free by then.
     pub(super) fn obstacle(
         &self,
         vm: VmKey,
@@ -94,7 +95,8 @@ impl Scheduler {
                 let backfills = free && self.gang(vm).count() == 1;
                 return (!backfills).then_some(Obstacle::Reserved(Some(holder)));
             }
-            // The VM gets this GPU first, and the others later.
+            // Without a reservation, the VM may reserve this GPU once `leaves` has left it, if it
+            // already holds the GPUs with lower keys that it needs.
             None if leaves.is_some() => {
                 let first = self.holds(vm, Some(gpu));
                 return (!first).then_some(Obstacle::Reserved(None));
@@ -113,14 +115,15 @@ impl Scheduler {
         self.gang(vm).find_map(lacks).or_else(|| self.gang(vm).find_map(runs))
     }
 
-    /// Returns a VM, which may be this one, because of whose context this VM may not run on a GPU now.
+    /// Returns the VM whose new or ending context keeps this VM off a GPU now. It may be this VM
+    /// itself.
     pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey) -> Option<VmKey> {
         let creator = self.gpus[&gpu].facts.creators.first().copied();
         creator.filter(|_| self.member(vm, gpu).share.class == Class::Batch)
     }
 
-    /// Returns true if the GPUs that a VM needs are reserved for it. With `before`, only the GPUs
-    /// count that it must have before that one.
+    /// Returns true if all GPUs that a VM needs are reserved for it. With `before`, checks only the
+    /// GPUs with lower keys than that one.
     pub(super) fn holds(&self, vm: VmKey, before: Option<GpuKey>) -> bool {
         let mut gpus = self.gang(vm).filter(|gpu| before.is_none_or(|before| *gpu < before));
         gpus.all(|gpu| self.gpus[&gpu].reserved == Some(vm))

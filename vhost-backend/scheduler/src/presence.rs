@@ -8,11 +8,11 @@ use super::types::Nanos;
 /// some of the VM's work has run since the gate of its turn was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// The VM has no turn. If work of it is running, that work couldn't be evicted or waits for the
-    /// host.
+    /// The VM has no turn. If some of its work is running, that work couldn't be evicted or waits
+    /// for the host.
     Away { gate: Gate },
-    /// The VM has no turn, but was found running work that can be evicted, at the time `since`. That
-    /// work may wait for the host again meanwhile.
+    /// The VM has no turn, but at the time `since`, it was found running work that can be evicted.
+    /// All of that work may wait for the host by now.
     Stray { gate: Gate, since: Nanos },
     /// The VM has no turn, and its kernels were taken off the GPU at the time `since`. Its gate is
     /// never on standby.
@@ -28,7 +28,7 @@ pub enum Presence {
 pub enum Gate {
     /// It's closed.
     Closed,
-    /// It's closed, and the workers poll it, because the VM is probably next.
+    /// The gate is closed, and the workers poll it, because the VM is probably next.
     Prepared,
     /// The VM may begin work, because it would get a turn at once.
     Standby,
@@ -39,9 +39,9 @@ pub enum Gate {
 pub enum Work {
     /// It may still be running.
     Runs,
-    /// A report since the gate was closed has shown that none is running.
+    /// A report since the gate was closed has shown that no work is running.
     Drained,
-    /// It was taken off the GPU at this time.
+    /// The work was taken off the GPU at this time.
     Off(Nanos),
 }
 
@@ -53,14 +53,15 @@ impl Default for Presence {
 
 /// Transitions.
 impl Presence {
-    /// The VM gets a turn. Returns since when its kernels were off the GPU, if they were.
+    /// Handles that the VM gets a turn. Returns since when its kernels were off the GPU, if they
+    /// were.
     pub(super) fn open(&mut self) -> Option<Nanos> {
         let off_since = self.off_since();
         *self = Presence::Running { started: false };
         off_since
     }
 
-    /// The gates of the VM's turn are closed.
+    /// Handles that the gates of the VM's turn are closed.
     pub(super) fn close(&mut self, now: Nanos) {
         *self = Presence::Draining { since: now, started: self.has_started(), work: Work::Runs };
     }
@@ -74,7 +75,7 @@ impl Presence {
         };
     }
 
-    /// The VM's kernels are taken off the GPU.
+    /// Handles that the VM's kernels are taken off the GPU.
     pub(super) fn evict(&mut self, now: Nanos) {
         debug_assert!(!self.is_off(), "the driver counts evictions, and each needs a return");
         match self {
@@ -86,8 +87,8 @@ impl Presence {
         }
     }
 
-    /// The VM was reported. `ran` is true if some work has run, `runs` if work is running and doesn't
-    /// wait for the host, and `active` if any is in flight.
+    /// Handles a report for the VM. `ran` is true if some work has run, `runs` if work is running
+    /// and doesn't wait for the host, and `active` if any is in flight.
     pub(super) fn report(&mut self, ran: bool, runs: bool, active: bool) {
         match self {
             Presence::Running { started } => *started |= ran,
@@ -102,7 +103,7 @@ impl Presence {
         }
     }
 
-    /// Work of the VM is running without a turn.
+    /// Handles that work of the VM is running without a turn.
     pub(super) fn stray(&mut self, now: Nanos) {
         if let Presence::Away { gate } = *self {
             *self = Presence::Stray { gate, since: now };

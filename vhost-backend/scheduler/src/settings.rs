@@ -9,21 +9,23 @@ pub struct Settings {
     pub min_window: Nanos,
     /// Maximum length of a window, and the maximum GPU time that a capped VM can save up.
     pub max_window: Nanos,
-    /// Time within which about every competing VM gets a turn.
+    /// Approximate time within which every competing VM gets a turn.
     pub period: Nanos,
-    /// How long the work in flight may take to finish after the end of a window. If it can be
-    /// evicted, that's done then. If a latency VM is waiting, it's done at once. In both cases, it
-    /// isn't done if the worker expects that the work finishes before an eviction would be over.
+    /// How long the work in flight may take to finish after the end of a window. After that, it's
+    /// evicted, if possible. If a latency VM is waiting, the work is evicted at once. In both
+    /// cases, the eviction is delayed if the worker expects the work to finish before an eviction
+    /// would be over.
     pub drain_wait: Nanos,
-    /// By how much such an expectation may be wrong, and how long to wait if there is none.
+    /// How late the work may finish compared with the worker's expectation before it's evicted
+    /// anyway, and how long to wait if the worker reports no expectation.
     pub drain_slack: Nanos,
     /// How much longer the work in flight may take for each other VM that drains at the same time,
     /// unless a latency VM is waiting.
     pub drain_wait_other: Nanos,
-    /// How long an eviction takes. It's charged to the evicted VM, and not to the next one. Its return
-    /// to the GPU is part of its next window.
+    /// How long an eviction takes. That time is charged to the evicted VM, and not to the next one.
+    /// The time that it takes to put the kernels back is part of the evicted VM's next window.
     pub eviction: Nanos,
-    /// How much longer it takes for each further session that has work in flight.
+    /// How much longer an eviction takes for each further session that has work in flight.
     pub eviction_more: Nanos,
     /// If work can't be evicted, its drain is given up after this time plus the VM's kernel_timeout,
     /// if it has one.
@@ -98,17 +100,19 @@ pub struct Settings {
     /// Averaging period in shared mode, multiplied by the number of sharing VMs. Half of the result
     /// must be measured before the averages count.
     pub share_round: Nanos,
-    /// Two VMs stop sharing if, for one of them, the gate holds back no work for at most this
-    /// fraction of the time. With more VMs, the fraction is smaller, because each VM waits longer
-    /// for its slice. VMs also stop sharing if one of them was promised more than an even slice,
-    /// and has less than `share_least` of the idle time that it would have in windows.
+    /// VMs stop sharing if the gate of one of them holds back work nearly all the time, because
+    /// that VM could fill the GPU alone: for two VMs, all of the time but this fraction. With more
+    /// VMs, the fraction is smaller, because each VM waits longer for its slice. VMs also stop
+    /// sharing if one of them was promised more than an even slice, and has less than `share_least`
+    /// of the idle time that it would have in windows.
     pub part_free: f64,
     /// How long VMs share before their demand is measured in windows again. The time doubles, up to
-    /// `share_most`, each time that the measurement takes less than `measure_limit`.
+    /// `share_most`, after each measurement that takes less than `measure_limit`.
     pub share_for: Nanos,
     /// Maximum of the time that VMs share before their demand is measured again.
     pub share_most: Nanos,
-    /// If a measurement in windows takes longer than this, the time in `share_for` applies again.
+    /// After a measurement in windows that takes longer than this, VMs share for only `share_for`
+    /// again, however often that time had doubled.
     pub measure_limit: Nanos,
     /// Minimum time in windows after sharing has failed.
     pub apart_least: Nanos,

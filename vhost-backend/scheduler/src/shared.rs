@@ -70,7 +70,8 @@ impl Scheduler {
     /// that it should.
     fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
         let state = &self.gpus[&gpu];
-        // The work of a VM that waits may have been evicted long ago.
+        // Include VMs that want a turn, even if they had no work recently: their work may have been
+        // evicted long ago.
         let takes_part = |(vm, member): &(VmKey, &Member)| {
             let works = member.last.active || member.awake(self.settings.recent, now);
             works || member.presence.has_turn() || self.unwanted(*vm, gpu).is_none()

@@ -78,7 +78,7 @@ impl Bench {
     }
 
     /// Ticks while `busy` reports that it's working, until its gate closes and another VM's gate
-    /// opens. Returns that time and the other VM.
+    /// opens. Returns the time of that change, and the other VM.
     fn until_open(&mut self, busy: VmKey) -> (Nanos, VmKey) {
         for _ in 0..10_000 {
             let mut actions = self.tick(self.now + SEC);

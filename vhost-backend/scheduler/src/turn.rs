@@ -12,7 +12,8 @@ impl Scheduler {
         // The end of a turn can affect the VM's other GPUs, so this may take a few rounds. GPUs that are
         // left when the limit is reached are processed at the next tick.
         for _ in 0..4 * self.gpus.len() + 4 {
-            // Process GPUs in order, since a VM with several GPUs must get the lower ones first.
+            // Process GPUs in order, since a VM with several GPUs must get the GPUs with lower keys
+            // first.
             let Some(gpu) = self.dirty.iter().min().copied() else { break };
             self.dirty.retain(|other| *other != gpu);
             if !seen.contains(&gpu) {
@@ -47,7 +48,8 @@ impl Scheduler {
             self.dirty.push(gpu);
         } else {
             self.fill(gpu, now);
-            // Only now, because a VM whose turn begins keeps its work.
+            // Evict work without a turn only after the GPU has been assigned, because a VM whose
+            // turn begins keeps its work on the GPU.
             self.evict_strays(gpu, now);
         }
         self.judge_standby(gpu);

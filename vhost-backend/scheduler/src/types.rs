@@ -106,7 +106,8 @@ pub struct Report {
     pub sessions: u32,
     /// True if a session is creating or destroying a context, which keeps the driver busy.
     pub contexts: bool,
-    /// How often sessions have begun to do so since the VM was added. May wrap.
+    /// How often sessions have begun to create or destroy a context since the VM was added. May
+    /// wrap.
     pub contexts_begun: u64,
 }
 
@@ -152,8 +153,9 @@ pub enum ActionKind {
     /// Changes the limit on copies between host and device that may be in flight per stream while
     /// the VM's gate is closed, as copy time. 0 allows no copies. Doesn't open or close the gate.
     Copies { depth: Nanos },
-    /// Gives the VM's kernels short time slices, for when the driver lets them run in turn with those
-    /// of another VM, or the driver's usual ones again. At first, they aren't short.
+    /// Gives the VM's kernels short time slices, or the driver's usual ones. Time slices matter
+    /// when the driver lets kernels of several VMs run in turn. At first, a VM's kernels have the
+    /// usual ones.
     Slices { short: bool },
     /// A call has run longer than kernel_timeout. The caller must end the sessions whose oldest
     /// call has run that long, not counting `off_for`, for which the VM was off the GPU.
@@ -172,13 +174,14 @@ pub enum Obstacle {
     Rests,
     /// The VM has used up the time that its cap allows.
     Cap,
-    /// This VM creates or destroys a context while a latency VM is awake.
+    /// The VM named here, which may be the waiting one, creates or destroys a context while a
+    /// latency VM is awake.
     Contexts(VmKey),
     /// The VM's turn is ending, perhaps on other GPUs. It queues for all of its GPUs afterwards.
     Drains,
-    /// The GPU, or another one that the VM needs at the same time, is kept free for this VM, or isn't
-    /// kept free for the waiting VM yet.
+    /// The GPU, or another one that the VM needs at the same time, is kept free for the VM named
+    /// here. `None` if that GPU isn't kept free for the waiting VM yet.
     Reserved(Option<VmKey>),
-    /// It's this VM's turn.
+    /// The VM named here has a turn.
     Turn(VmKey),
 }

@@ -40,7 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let trace: Value = serde_json::from_str(&std::fs::read_to_string(trace)?)?;
     let events = trace["traceEvents"].as_array().ok_or("the file is not a trace")?;
 
-    // Each VM has up to three threads. What waits and copies is drawn above the rest.
+    // Each VM has up to three threads in the trace: one for turns on the GPU, and others for waits
+    // and copies, whose periods are drawn as bars above those of turns.
     let mut threads = BTreeMap::new();
     for event in events.iter().filter(|event| event["name"] == "thread_name") {
         let name = event["args"]["name"].as_str().unwrap_or_default();

@@ -50,7 +50,8 @@ struct Gpu {
     updated: Nanos,
     /// Time at which the GPU finishes its current switch between VMs.
     frozen: Nanos,
-    /// Time at which the latest eviction or return is over. They're made one after another.
+    /// Time at which the latest eviction or return is over. The simulated driver performs them one
+    /// after another.
     switched: Nanos,
     generation: u64,
     idle: Nanos,
@@ -505,7 +506,8 @@ impl World {
         let (all, ran) = (now - state.updated, now - from);
         state.updated = now;
         let contexts = state.contexts.clone();
-        // To a worker whose work is off the GPU, it seems to run.
+        // Count the evicted work of a worker as busy time: to the worker, that work still seems to
+        // be running.
         for worker in self.workers.values_mut().filter_map(|all| all.get_mut(&gpu)) {
             worker.busy += if worker.off && !worker.flight.is_empty() { all } else { 0 };
         }
@@ -638,8 +640,8 @@ impl World {
             let goes = rate > 0.0 && self.released(*vm, batch.number);
             goes.then_some((batch.left / rate).ceil() as Nanos)
         });
-        // If the driver time-slices, the current slice ends before the batch may. Another VM has
-        // the next slice.
+        // If the driver time-slices, the current slice may end before the batch does. Another VM
+        // has the next slice.
         let rest = runs.map(|_| self.machine.slice - start % self.machine.slice);
         let soonest = heads.chain(rest).min();
         let state = &mut self.gpus[gpu as usize];

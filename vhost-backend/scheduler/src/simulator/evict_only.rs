@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use super::super::{Class, MS, Nanos, Share, US};
 
-/// Windows are as long as those of the real scheduler, except for the minimum, which is given.
+/// Windows are as long as those of the real scheduler, except for the minimum, which the caller
+/// gives.
 const PERIOD: Nanos = 60 * MS;
 const MAX_WINDOW: Nanos = 20 * MS;
 /// How long a VM keeps the GPU without work.

@@ -596,8 +596,8 @@ fn a_vm_is_found_on_the_gpu_as_often_as_it_uses_it() {
         world.run(61 * SEC);
         let mut spans = world.spans.take().unwrap_or_default();
         spans.sort_by_key(|span| span.from);
-        // The driver looks a few times a second which process uses the GPU. The worst for it is an
-        // interval in which both VMs have the same number of windows.
+        // The driver samples a few times a second which process uses the GPU. The worst sampling
+        // interval is one in which both VMs have the same number of windows.
         let windows = spans.iter().filter(|span| span.vm == vms[0]).count() as u64;
         let interval = 5 * 60 * SEC / windows;
         let (mut ahead, mut most) = (0i64, 0);
@@ -610,7 +610,8 @@ fn a_vm_is_found_on_the_gpu_as_often_as_it_uses_it() {
             };
             most = most.max(ahead.abs());
         }
-        // A coin tossed as often is about 17 ahead at some time.
+        // With a fair coin instead of the windows, one side would be ahead by about 17 at some
+        // time.
         assert!(
             most <= 40,
             "with kernels of {kernel} ns, one VM was found {most} times more often"
@@ -707,7 +708,7 @@ fn a_request_does_not_wait_for_vms_that_share() {
     }
     let vm = world.add(&[0], latency, rare);
     world.run(60 * SEC);
-    // The two are evicted one after the other.
+    // The two batch VMs, which share the GPU, are evicted one after the other.
     let beside = world.percentile(vm, 0.99);
     assert!(beside <= bare + 1500 * US, "{beside} ns, alone {bare}");
 }

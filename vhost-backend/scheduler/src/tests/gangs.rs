@@ -129,7 +129,7 @@ fn a_turn_is_not_cut_short_for_a_vm_whose_gpu_is_kept_free_for_another_one() {
         actions.extend(bench.report_on(vm, GPU, HELD));
         actions.extend(bench.report_on(vm, GPU1, HELD));
     }
-    // A leaves the first GPU to B, and uses it until B has the second one, too.
+    // A leaves the first GPU to B, but gets it back until B can have the second one, too.
     let mut turns = 0;
     while actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Close }) && turns < 10 {
         turns += 1;

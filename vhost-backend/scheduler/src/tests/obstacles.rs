@@ -1,4 +1,4 @@
-//! Tests that the one function names what keeps a VM from running.
+//! Tests that `Scheduler::obstacle` names what keeps a VM from running.
 
 use super::*;
 

@@ -118,7 +118,7 @@ fn work_that_waited_for_the_host_is_evicted_from_a_paused_vm() {
     bench.report(A, stalled);
     let actions = bench.set_paused(A, true);
     assert!(actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Evict }), "{actions:?}");
-    // Once the host has returned, the work seems to run.
+    // The host function has returned, so to the worker, its evicted kernel seems to be running.
     let actions = bench.report(A, Report { held: false, ..ENDLESS });
     assert_eq!(opened(&actions), Some((B, OpenMode::Unlimited)), "B is alone");
 }

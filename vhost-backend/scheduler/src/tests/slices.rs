@@ -10,8 +10,8 @@ fn short(actions: &[Action], of: VmKey) -> Option<bool> {
     })
 }
 
-/// Runs a VM's kernels, of so many sessions, for a while, and returns the actions. If `beside` is a
-/// VM, it gets a short request every 4 ms.
+/// Runs kernels of this number of a VM's sessions for a while, and returns the actions. If `beside`
+/// is a VM, it gets a short request every 4 ms.
 fn run(bench: &mut Bench, vm: VmKey, sessions: u32, beside: Option<VmKey>) -> Vec<Action> {
     let mut actions = Vec::new();
     for finished in 0..12 {

@@ -87,7 +87,7 @@ fn work_without_a_turn_counts_for_the_cap() {
     let mut bench = Bench::new(&[(A, Share { max: WHOLE / 10, ..share(100) })]);
     bench.now = SEC;
     bench.report(A, HELD);
-    // It uses up its tokens, and then waits for the host.
+    // A uses up its tokens, and then its work waits for the host.
     let closes = |action: &Action| matches!(action, Action { vm: A, kind: ActionKind::Close, .. });
     until(&mut bench, RUNS, closes).expect("its turn doesn't end");
     bench.report(A, WAITS);
@@ -164,7 +164,7 @@ fn work_that_continues_on_one_gpu_while_another_drains_is_noticed() {
     bench.report_on(A, GPU1, WAITS);
     let mut actions = bench.report(B, HELD);
     actions.extend(bench.report_on(C, GPU1, HELD));
-    // Its work on one GPU continues while that on the other one drains.
+    // A's work on the first GPU continues while its turn on the second one drains.
     while closed(&actions) != Some(A) {
         actions = bench.tick(bench.now + SEC);
         actions.extend(bench.report_on(A, GPU, RUNS));
