@@ -20,7 +20,8 @@ use rustix::fs::{
 pub const MAX_GPUS: usize = 16;
 /// Value of `until` for a window without an end.
 pub const NO_END: u64 = u64::MAX;
-/// How often [`GpuGate::memory`] tries to read values that don't change meanwhile.
+/// How many times [`GpuGate::memory`] tries to read its values before it gives up because they keep
+/// changing.
 const MEMORY_READS: u32 = 100;
 
 /// The kinds of work that a worker may submit to a GPU.
@@ -121,14 +122,15 @@ impl WorkerWords {
             false => self.short_slices.fetch_and(!bit, Ordering::SeqCst),
         };
         if short != (before & bit != 0) {
-            // The worker decides how many of its threads wait, so don't wake them all.
+            // Wake only one thread: the worker decides how many wait, and waking all of them could
+            // take long.
             futex(&self.short_slices, libc::FUTEX_WAKE, 1);
         }
     }
 
-    /// Waits until the GPUs on which the worker's kernels should have short time slices are others
-    /// than those in `known`, and returns them. Each is a bit, by the driver's number. Only one
-    /// thread may wait.
+    /// Waits until the set of GPUs on which the worker's kernels should have short time slices
+    /// differs from `known`, and returns the set. Each GPU is a bit, whose position is the driver's
+    /// number of the GPU. Only one thread may wait.
     pub fn changed_short_slices(&self, known: u32) -> u32 {
         loop {
             let gpus = self.short_slices.load(Ordering::SeqCst);
@@ -141,8 +143,8 @@ impl WorkerWords {
 }
 
 /// Waits for a word in memory shared with another process while it has this value (FUTEX_WAIT), or
-/// wakes so many threads that wait for it (FUTEX_WAKE). The result doesn't matter: a thread that waits
-/// checks the word again. See futex(2).
+/// wakes up to `value` threads that wait for it (FUTEX_WAKE). The result doesn't matter: a thread
+/// that waits checks the word again. See futex(2).
 fn futex(word: &AtomicU32, operation: i32, value: u32) {
     let no_timeout = std::ptr::null::<libc::timespec>();
     // SAFETY: the word is valid memory for the duration of the call, and the kernel only reads it.
@@ -166,7 +168,7 @@ pub struct GpuGate {
     memory_version: AtomicU64,
     memory_used: AtomicU64,
     memory_max: AtomicU64,
-    /// 1 while the VM's kernels must not run. Only softgpu's read it.
+    /// 1 while the VM's kernels must not run. Only softgpu reads it.
     pub off: AtomicU64,
     /// 1 if work may be in flight, apart from copies for which `copying` is set. The worker sets it
     /// (SeqCst) before it reads `grant` to submit work, and clears it only when nothing is in
@@ -202,7 +204,7 @@ pub struct GpuGate {
     pub running: AtomicU64,
     /// Number of contexts that the worker is creating or destroying now.
     pub contexts: AtomicU64,
-    /// How often it has begun to do so.
+    /// Number of times that the worker has begun to create or destroy a context.
     pub contexts_begun: AtomicU64,
 }
 
@@ -326,7 +328,8 @@ impl GpuGate {
 
     /// Records that the worker begins to create or destroy a context. Any of its threads may do so.
     pub fn begin_context(&self) {
-        // The scheduler reads these words in the opposite order.
+        // The scheduler reads these words in the opposite order, so if it sees the context, it also
+        // sees the new count.
         self.contexts_begun.fetch_add(1, Ordering::SeqCst);
         self.contexts.fetch_add(1, Ordering::SeqCst);
     }

@@ -16,7 +16,7 @@ pub struct Probed {
     pub driver: String,
     /// Whether kernels can be taken off a GPU.
     pub eviction: Eviction,
-    /// The GPUs on which that doesn't work although it works on others.
+    /// The GPUs off which kernels can't be taken, although eviction works on others.
     #[serde(default)]
     pub no_eviction: Vec<NoEviction>,
     /// The GPUs, in the order of the library's device ordinals.

@@ -19,7 +19,7 @@
 //! | `signals`, `systemd` | receiving signals; notifying systemd |
 //! | `printable` | escaping text from other processes |
 //! | `logging`, `log_line` | the log's filter; the format of its lines |
-//! | `log_limit`, `log_queue` | a limit on similar lines in the logs; the thread that writes the broker's |
+//! | `log_limit`, `log_queue` | a limit on similar log lines; the thread that writes the broker's log |
 
 pub mod apart;
 pub mod doorbell;

@@ -23,7 +23,7 @@ static QUEUE: OnceLock<Queue> = OnceLock::new();
 
 enum Message {
     Line(Vec<u8>),
-    /// All earlier lines were written, if this is dropped.
+    /// Asks for a sign that all earlier lines were written: the thread then drops this sender.
     Flushed(#[expect(dead_code, reason = "only its end matters")] SyncSender<()>),
 }
 
@@ -34,7 +34,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Starts the thread that writes to `output`. It takes no signals.
+    /// Starts the thread that writes to `output`. The thread receives no signals.
     fn start(output: impl Write + AsFd + Send + 'static) -> io::Result<Self> {
         let (sender, lines) = sync_channel(LINES_MAX);
         let queue = Self { sender, dropped: Arc::default() };
@@ -42,7 +42,8 @@ impl Queue {
         let before = super::process::block_signals();
         let thread = std::thread::Builder::new().name("log".into());
         let started = thread.spawn(move || {
-            // The rest of the broker does this later, and only for the threads that it then starts.
+            // Other threads of the broker inherit no_new_privs from the main thread, which sets it
+            // later. This thread is started before that.
             let _ = super::process::set_no_new_privs();
             write_lines(output, &lines, &dropped);
         });
@@ -69,7 +70,7 @@ impl Queue {
             message = back;
         }
         let left = end.saturating_duration_since(Instant::now());
-        // The thread sends nothing: it drops its end.
+        // The thread sends nothing. It drops the sender, which ends this wait.
         let _ = waiting.recv_timeout(left);
     }
 }

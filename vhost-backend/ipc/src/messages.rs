@@ -55,8 +55,8 @@ pub enum ToBroker {
         /// The memory.
         share: ShareId,
     },
-    /// Makes the worker hold shared memory once less. The memory stays charged to the VM until no
-    /// worker holds it.
+    /// Makes the worker hold shared memory one time less. The memory stays charged to the VM until
+    /// no worker holds it.
     Leave {
         /// The worker's device ordinal for the GPU.
         device: u32,
@@ -114,8 +114,8 @@ pub enum ToSupervisor {
         label: String,
         /// The worker's session, for reports.
         session: SessionOfVm,
-        /// The objects that lead to its channels, as far as it has created them before it got its
-        /// session.
+        /// The objects that lead to the worker's channels and that the worker had created before it
+        /// got its session.
         objects: Vec<DriverObject>,
     },
     /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries
@@ -123,8 +123,8 @@ pub enum ToSupervisor {
     Listener,
 }
 
-/// A session, by the broker's ID of its VM, and by its own number. The supervisor repeats it, and limits
-/// the objects of a VM's sessions together.
+/// A session, by the broker's ID of its VM, and by its own number. The supervisor's messages about
+/// a worker contain it. The supervisor also limits the objects of all sessions of a VM together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOfVm {
     /// The broker's ID of the VM.
@@ -190,9 +190,9 @@ pub enum FromSupervisor {
         /// The object.
         object: DriverObject,
     },
-    /// A worker has freed an object that was reported or in [`ToSupervisor::Worker`], or one that
-    /// it was created under. Sent once for each object. There is no message for objects that end
-    /// with the worker.
+    /// A worker has freed an object that the broker knows from [`Self::Object`] or
+    /// [`ToSupervisor::Worker`], either directly or with one of the object's parents. Sent once for
+    /// each object. There is no message for objects that end with the worker.
     Freed {
         /// The worker's session.
         session: SessionOfVm,
@@ -299,14 +299,15 @@ pub enum Abort {
 /// A limit because of which a device process refuses a session or a front end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
-    /// A session, because of sessions.max.
+    /// A session was refused because of sessions.max.
     SessionsMax,
-    /// A session, because the VM starts sessions too quickly. Only the broker refuses these.
+    /// A session was refused because the VM starts sessions too quickly. Only the broker refuses
+    /// sessions for this reason.
     StartRate,
-    /// A front end, because of connections.max.
+    /// A front end was refused because of connections.max.
     ConnectionsMax,
-    /// A front end whose memory isn't sealed against shrinking and that isn't the only one, or one
-    /// that connects while such a front end is connected.
+    /// A front end was refused because its memory isn't sealed against shrinking and another front
+    /// end is connected, or because such a front end is connected already.
     NotSealed,
 }
 
@@ -382,9 +383,9 @@ pub enum BrokerToDevice {
     CountFrontEnds,
 }
 
-/// Maximum number of GPUs that a guest is told about.
+/// Maximum number of GPUs that are reported to a guest.
 pub const MAX_FACTS_GPUS: usize = 16;
-/// Maximum number of processes that a guest is told about. If there are more, those that use the
+/// Maximum number of processes that are reported to a guest. If there are more, those that use the
 /// most memory are included.
 pub const MAX_FACTS_PROCESSES: usize = 256;
 
@@ -486,11 +487,11 @@ pub struct Limits {
     pub max_connections: u32,
 }
 
-/// Names a thing that a worker has exported: 256 random bits. A worker that knows the name can
-/// import the thing, if it serves the same VM.
+/// Names memory or an event that a worker has exported: 256 random bits. A worker that knows the
+/// name can import what it names, if it serves the same VM.
 pub type Token = [u64; 4];
 
-/// Maximum number of things that the workers of one VM can export at once.
+/// Maximum number of memory allocations and events that the workers of one VM can export at once.
 pub const MAX_EXPORTS: usize = 8192;
 
 /// Maximum number of things that the workers of one user of the guest can export at once, or one
@@ -568,14 +569,14 @@ pub enum DeviceToWorker {
     Exported {
         /// The request that this replies to.
         request: u64,
-        /// Whether the thing can now be imported. If not, the VM exports too many things.
+        /// Whether the export can now be imported. If not, the VM exports too much.
         done: bool,
     },
     /// Reply to Import.
     Imported {
         /// The request that this replies to.
         request: u64,
-        /// The thing, or `None` if nothing with this name is exported.
+        /// The exported memory or event, or `None` if nothing with this name is exported.
         thing: Option<Exported>,
     },
     /// Asks for a descriptor of memory that the worker has exported, for another worker.
@@ -610,16 +611,17 @@ pub enum WorkerToDevice {
         /// The request that this replies to.
         request: u64,
     },
-    /// Lets the VM's other workers import a thing, until this worker withdraws it or exits.
+    /// Lets the VM's other workers import memory or an event, until this worker withdraws it or
+    /// exits.
     Export {
         /// Identifies this request in the reply.
         request: u64,
-        /// The name of the thing, which the worker has chosen.
+        /// The name of the export, which the worker has chosen.
         token: Token,
         /// The thing.
         thing: Exported,
     },
-    /// Asks for a thing that a worker of the VM has exported.
+    /// Asks for memory or an event that a worker of the VM has exported.
     Import {
         /// Identifies this request in the reply.
         request: u64,
@@ -640,7 +642,7 @@ pub enum WorkerToDevice {
         /// Whether there is a descriptor. There is none if the memory has been freed.
         found: bool,
     },
-    /// Ends an export. Workers that have imported the thing keep it.
+    /// Ends an export. Workers that have imported it keep it.
     Withdraw {
         /// The name of the thing.
         token: Token,
@@ -701,7 +703,7 @@ mod tests {
             ..VmFacts::default()
         };
         let mut bytes = postcard::to_stdvec(&BrokerToDevice::Facts { request: 7, facts }).unwrap();
-        // The variants before this one don't matter here.
+        // The previous version's enum, as declared above, has this variant at index 1.
         bytes[0] = 1;
         let Previous::Facts { request, facts } = postcard::from_bytes(&bytes).unwrap() else {
             panic!("{bytes:?}")

@@ -13,17 +13,19 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Returns true if an error says that the host lacks or forbids this.
+    /// Returns true if an error says that the host lacks or forbids this feature.
     pub fn is_missing(self, error: &io::Error) -> bool {
         let errors: &[i32] = match self {
-            // The kernel is older, or a filter says so; it was built without the namespace; the
-            // process lacks a capability, or a container forbids it; the maximum in
-            // /proc/sys/user is reached, which is that of root's own namespaces.
+            // In this order: the kernel lacks the system call, or a filter says so; the kernel was
+            // built without the namespace; the process lacks a capability, or a container forbids
+            // it; the maximum in /proc/sys/user is reached (two codes), which is that of root's own
+            // namespaces.
             Self::Namespaces => {
                 &[libc::ENOSYS, libc::EINVAL, libc::EPERM, libc::ENOSPC, libc::EUSERS]
             }
-            // The same, without a maximum; the kernel was built without the file system; a security
-            // module forbids it.
+            // In this order: the kernel lacks the system call, or a filter says so; the kernel was
+            // built without the file system; the process lacks a capability, or a container forbids
+            // it; a security module forbids it.
             Self::Mounts => &[libc::ENOSYS, libc::ENODEV, libc::EPERM, libc::EACCES],
         };
         error.raw_os_error().is_some_and(|error| errors.contains(&error))

@@ -89,8 +89,8 @@ pub enum ToSpawner {
         /// The process.
         id: ProcessId,
     },
-    /// Keeps copies of the descriptors that this message carries, in place of those of this set that
-    /// it keeps already.
+    /// Keeps copies of the descriptors that this message carries, and closes those of this set that
+    /// it has kept before.
     Keep {
         /// The process.
         id: ProcessId,
@@ -128,24 +128,25 @@ pub enum Program {
     },
     /// A worker.
     Worker {
-        /// Its CUDA_VISIBLE_DEVICES.
+        /// The worker's CUDA_VISIBLE_DEVICES.
         visible: String,
-        /// The device files that it needs in its jail.
+        /// The device files that the worker needs in its jail.
         devices: Vec<PathBuf>,
-        /// The session that waits for it, if there is one.
+        /// The session that waits for the worker, if there is one.
         session: Option<NewSession>,
     },
     /// The supervisor of workers.
     Supervisor,
     /// A worker that only probes the driver library, and prints what it found.
     Probe {
-        /// Path of the library. After [`Call::Seal`], it must be the one given there.
+        /// Path of the library. After [`Call::Seal`], it must be the path that was given in that
+        /// call.
         library: PathBuf,
         /// Whether to accept a library whose kernels can access all memory of their process.
         allow_pageable_memory_access: bool,
-        /// Its CUDA_VISIBLE_DEVICES, if it must not find all GPUs.
+        /// The worker's CUDA_VISIBLE_DEVICES, if it must not find all GPUs.
         visible: Option<String>,
-        /// The device files that it needs in its jail. `None` if it isn't in a jail.
+        /// The device files that the worker needs in its jail. `None` if it isn't in a jail.
         devices: Option<Vec<PathBuf>>,
     },
 }
@@ -226,12 +227,12 @@ pub enum Call {
         /// The names of the others.
         names: Vec<String>,
     },
-    /// Stops the MPS daemons for all GPUs but these.
+    /// Stops all MPS daemons except those that these workers use.
     RetainMps {
-        /// The CUDA_VISIBLE_DEVICES of the workers that use the other daemons.
+        /// The CUDA_VISIBLE_DEVICES of the workers whose daemons continue.
         visible: Vec<String>,
     },
-    /// Asks for the listening socket of a VM. The answer carries it.
+    /// Asks for the listening socket of a VM, which the answer carries.
     Listener {
         /// The VM's name.
         vm: String,
@@ -245,7 +246,8 @@ pub enum Call {
     },
     /// Keeps the file that this call carries: the record with which another broker can continue.
     KeepRecord,
-    /// Asks for that file, and gives it up. The answer carries it.
+    /// Asks for the record that [`Call::KeepRecord`] has passed, which the answer carries. The
+    /// spawner no longer keeps it.
     TakeRecord,
     /// Ends all processes, removes everything that was created for VMs, and forgets the record.
     EndAll,
@@ -263,7 +265,7 @@ pub enum Permit {
     SocketFolder(PathBuf),
     /// A socket with this path.
     Socket(PathBuf),
-    /// A VM with this user, which isn't in [`VM_UIDS`].
+    /// A VM whose processes run as this user, which isn't in [`VM_UIDS`].
     Uid(u32),
     /// The control API's socket.
     Control {
@@ -286,7 +288,7 @@ pub enum Permit {
 pub struct NewVm {
     /// Its name.
     pub name: String,
-    /// The ID of the user and group of its processes. Ignored by a spawner without privileges.
+    /// The ID of the user and group of the VM's processes. Ignored by a spawner without privileges.
     pub uid: Option<u32>,
     /// Path of its socket.
     pub socket: PathBuf,
@@ -294,7 +296,7 @@ pub struct NewVm {
     pub socket_mode: u32,
     /// Group of the socket file.
     pub socket_group: Option<u32>,
-    /// The limits of its cgroup. `None` if it has none.
+    /// The limits of the VM's cgroup. `None` if the VM has no cgroup.
     pub limits: Option<CgroupLimits>,
 }
 
@@ -370,8 +372,8 @@ pub enum Event {
         /// Its process ID.
         pid: u32,
     },
-    /// A process has ended, or couldn't be started. Nothing follows for this process. The broker must
-    /// send [`ToSpawner::Forget`].
+    /// A process has ended, or couldn't be started. No other event follows for this process. The
+    /// broker must send [`ToSpawner::Forget`].
     Ended {
         /// The number given to `Start`.
         id: ProcessId,
@@ -383,7 +385,7 @@ pub enum Event {
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// It exited with this status, as waitpid(2) returns it.
+    /// The process exited with this status, as waitpid(2) returns it.
     Exited(i32),
     /// It wasn't started, for this reason.
     NotStarted(String),
