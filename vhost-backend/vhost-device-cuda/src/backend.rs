@@ -428,8 +428,7 @@ impl Backend {
         }
     }
 
-    /// Handles a worker's message about something that workers export or import. Returns all other
-    /// messages.
+    /// Handles a worker's message about exports and imports. Returns all other messages.
     fn exchange(
         &self,
         state: &mut DeviceState,

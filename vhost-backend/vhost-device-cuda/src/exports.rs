@@ -1,10 +1,11 @@
-//! The things that the VM's workers have exported to one another: device memory and events.
+//! The device memory and events that the VM's workers have exported to one another.
 //!
-//! A worker exports a thing under a random name, a [`Token`], and the guest passes the token from
-//! one of its processes to another. The table belongs to the VM, so a token is worth nothing in
-//! another VM. The table contains no descriptors, because each one would keep memory allocated that
-//! may no longer be charged. Instead, this process asks the exporting worker for a descriptor when
-//! another worker needs one, and passes it on. It never waits for the exporting worker.
+//! A worker exports memory or an event under a random name, a [`Token`], and the guest passes the
+//! token from one of its processes to another. The table belongs to the VM, so a token is worth
+//! nothing in another VM. The table contains no descriptors, because each one would keep memory
+//! allocated that may no longer be charged. Instead, this process asks the exporting worker for a
+//! descriptor when another worker needs one, and passes it on. It never waits for the exporting
+//! worker.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -53,7 +54,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|error| error.into_inner())
 }
 
-/// A worker, and the counter of its front end.
+/// A worker, and the [`Counter`] of its front end.
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) worker: RequestId,
@@ -78,7 +79,7 @@ struct Entry {
     thing: Exported,
 }
 
-/// A request for a descriptor that its owner hasn't answered yet.
+/// A request for a descriptor that the exporting worker hasn't answered yet.
 struct Fetch {
     owner: RequestId,
     importer: Client,
@@ -112,7 +113,8 @@ impl Table {
     }
 }
 
-/// The things that the VM's workers have exported, by token. All front ends share it.
+/// The memory and events that the VM's workers have exported, by token. All front ends share this
+/// table.
 #[derive(Default)]
 pub(super) struct Exports {
     table: Mutex<Table>,
@@ -143,7 +145,7 @@ impl Exports {
         lock(&self.table).entries.get(token).map(|entry| entry.thing)
     }
 
-    /// Removes a thing, if this worker has exported it.
+    /// Removes an export, if this worker has created it.
     pub(super) fn withdraw(&self, owner: RequestId, token: &Token) {
         let mut table = lock(&self.table);
         if table.entries.get(token).is_some_and(|entry| entry.owner.worker == owner) {

@@ -151,8 +151,8 @@ impl Link {
         self.max_sessions.load(Ordering::Relaxed)
     }
 
-    /// Records whether a front end is stopped, or that it has no sessions. Tells the broker if that
-    /// stops the VM, which it does if no front end with sessions runs, or ends the stop.
+    /// Records whether a front end is stopped, or that it has no sessions. The VM counts as stopped
+    /// if all front ends that have sessions are stopped. Tells the broker if that has changed.
     pub(super) fn set_stopped(&self, mailbox: &Arc<Mailbox>, stopped: Option<bool>) {
         let mut stops = lock(&self.stops);
         let front = Arc::as_ptr(mailbox).addr();

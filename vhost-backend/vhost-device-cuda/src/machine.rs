@@ -544,7 +544,8 @@ impl Machine {
                 session.submitted -= bytes;
                 self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
             }
-            // The caller handles these messages, because the things belong to all front ends.
+            // The caller handles these messages, because all front ends of the VM share the
+            // exports.
             WorkerToDevice::Export { .. }
             | WorkerToDevice::Import { .. }
             | WorkerToDevice::Withdraw { .. }

@@ -110,9 +110,9 @@ pub(super) fn accessed(memory: &GuestMemoryMmap) -> Result<GuestMemoryMmap, &'st
         if region.start_addr().0 < FILES.start {
             return Err("a region of its memory table begins below the addresses of files");
         }
-        // Only files in memory have seals. A worker has the driver pin their pages. If that needed
-        // another process, such as a file system in user space, then that process could make the
-        // driver wait.
+        // Only files in memory have seals. A worker has the driver pin the files' pages. If pinning
+        // them needed another process, such as a file system in user space, that process could make
+        // the driver wait.
         if region.file_offset().is_none_or(|file| fcntl_get_seals(file.file()).is_err()) {
             return Err("a file in its memory table is not in memory");
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use host_ipc::messages::Refusal;
 
-/// How long a new front end waits for a free slot. This is long enough for the slot of a killed
+/// How long a new front end waits for a free place. This is long enough for the place of a killed
 /// front end to be released.
 const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -90,7 +90,7 @@ fn malformed_requests_are_refused_without_harm() {
     for bad in [&b""[..], b"rubbish", &[0xff; 100], &[0; 8]] {
         assert_eq!(guest.control(bad), uapi::ERR_INVALID);
     }
-    // A loop, a descriptor outside guest memory, and parts in the wrong order.
+    // Malformed chains: a loop, a descriptor outside guest memory, and parts in the wrong order.
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
     guest.push(0, 0, &[d(BASE, 8, 1, 0)]);
     guest.push(0, 1, &[d(0xdead_0000_0000, 64, 1, 2), d(BASE + FREE as u64, 8, 2, 0)]);
@@ -199,7 +199,8 @@ fn a_protocol_violation_ends_only_its_session() {
             guest.attach_ring(session, FREE + session as usize * 0x10_0000)
         })
         .collect();
-    // A tail beyond the ring, a reply outside the arena, and a command of length zero.
+    // These end their sessions: a tail beyond the ring, a reply outside the arena, and a command of
+    // length zero.
     let shared = *rings[0].ring.shared();
     shared.tail.store(1 << 40, std::sync::atomic::Ordering::Release);
     guest.doorbell(1);
@@ -322,7 +323,8 @@ fn a_vm_is_paused_while_its_vmm_has_stopped_its_queues() {
     }
     let mut ring = guest.attach_ring(1, FREE);
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
-    // QEMU stops them. The VM isn't paused if another front end that has a session runs.
+    // QEMU stops queues in this way. The VM doesn't count as paused while another front end that
+    // has a session runs.
     let stop = |guest: &mut Guest| -> Vec<u16> {
         (0..3).map(|queue| guest.front.get_vring_base(queue).unwrap() as u16).collect()
     };
@@ -648,7 +650,7 @@ fn workers_are_killed_first_if_the_host_runs_out_of_memory() {
     let workers = device.processes(WORKER);
     assert!(!workers.is_empty());
     for worker in workers {
-        // A worker that has just been started in advance sets its score a moment later.
+        // A worker that has just been started in advance sets its oom_score_adj a moment later.
         wait_for("the worker's score", || {
             let score = std::fs::read_to_string(format!("/proc/{worker}/oom_score_adj"));
             score.unwrap().trim() == "1000"

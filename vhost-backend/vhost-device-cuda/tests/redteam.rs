@@ -13,7 +13,7 @@ const WORKER: &str = "vhost-cuda-worker";
 
 /// Builds a driver library that attacks the host, in a directory that also contains softgpu's.
 fn build(source: &str, directory: &Path) -> std::path::PathBuf {
-    // This is also the name by which libraries refer to it.
+    // The library is linked with libcuda.so.1, so softgpu's library must have that name.
     let softgpu_here = directory.join("libcuda.so.1");
     if std::fs::hard_link(softgpu(), &softgpu_here).is_err() {
         std::fs::copy(softgpu(), &softgpu_here).unwrap();
@@ -43,7 +43,7 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
     let _abstract_socket = UnixListener::bind_addr(&abstract_name).unwrap();
     let known = format!("{}:{}", std::process::id(), secrets.path().display());
     let env = [("SOFTGPU_REDTEAM", known.as_str())];
-    // As in the systemd unit.
+    // Use the umask of the systemd unit.
     // SAFETY: the call takes no pointers.
     unsafe { libc::umask(0o077) };
     // A worker that is started in advance doesn't know its user when it loads the library, but it
@@ -97,7 +97,8 @@ fn files_of_a_worker_end_with_its_session_but_its_vm_keeps_the_cache() {
             assert_eq!(guest.destroy(session), uapi::OK);
             wait_for("the worker's end", || !device.processes(WORKER).iter().any(of));
         }
-        // Nobody walked the directories, which takes a stack as deep as they are.
+        // The host must not have walked the nested directories, which would take a stack as deep as
+        // they are.
         drop(guest);
         assert!(device.end().success(), "{}", device.log());
     }

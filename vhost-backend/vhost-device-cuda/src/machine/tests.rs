@@ -283,7 +283,8 @@ fn regions_are_attached_once_and_only_from_guest_memory() {
     assert_eq!(ask(&mut machine, 8, &detach(5, 9)), [answer(8, uapi::ERR_INVALID)]);
 }
 
-/// Otherwise, a guest could attach its pages again and again, and each time they take page tables.
+/// A session can't attach more memory than the guest has. If a guest could attach the same pages
+/// any number of times, each time would take more of the host's memory for page tables.
 #[test]
 fn a_session_cannot_attach_more_than_the_guest_has() {
     let mut machine = with_session();
@@ -317,8 +318,8 @@ impl GuestPages for Scattered {
     }
 }
 
-/// Otherwise, a guest could use up the mappings that the kernel allows the worker's process, and
-/// the driver's own would fail.
+/// A session's regions have a limited number of pieces. Without the limit, a guest could use up the
+/// mappings that the kernel allows the worker's process, and the driver's own would fail.
 #[test]
 fn a_session_cannot_take_all_mappings_of_its_worker() {
     let mut machine = with_session();
@@ -453,7 +454,7 @@ fn a_worker_that_replies_wrongly_does_not_lose_a_chain() {
     let submit = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
     let done = |request| WorkerToDevice::Done { request, status: uapi::OK };
     let answered = |request| WorkerToDevice::Answer { request };
-    // The wrong kind of reply, and a reply that is longer than its room.
+    // Each of these is an error: the wrong kind of reply, and a reply that is longer than its room.
     for (reply, body) in [(&done as &dyn Fn(u64) -> _, vec![]), (&answered, vec![0; 17])] {
         let mut machine = with_session();
         machine.command(3, &submit, 24);
