@@ -31,7 +31,8 @@ pub(crate) struct VmCgroup(PathBuf);
 
 impl Cgroups {
     /// Sets up the parent cgroup as far as the host allows it, below this process's own cgroup.
-    /// `owner` is this process or its parent, whose number is in the name.
+    /// `owner` is the process ID of this process or its parent, which becomes part of the cgroup's
+    /// name.
     pub(crate) fn set_up(owner: u32) -> Self {
         Self::below(own_cgroup(), BTreeSet::from([owner, std::process::id()]), owner)
     }
@@ -69,8 +70,8 @@ impl Cgroups {
         let cgroup = VmCgroup(path);
         cgroup.set(limits)?;
         if self.controllers.contains(&"memory") {
-            // Otherwise, a VM could also fill the host's swap space. A kernel without swap doesn't
-            // have this file.
+            // Don't let the VM use swap space: it could fill all of the host's. A kernel without
+            // swap doesn't have this file.
             let _ = cgroup.write("memory.swap.max", Some(0));
         }
         Ok(cgroup)
@@ -135,7 +136,8 @@ impl Drop for Cgroups {
     fn drop(&mut self) {
         let Some(base) = &self.base else { return };
         let Some(own) = base.parent() else { return };
-        // If the broker was killed, only this process is left to move.
+        // Move the processes out of the cgroup, so that it can be removed. If the broker was
+        // killed, only this process is left in it.
         for pid in &self.movers {
             let _ = add(own, *pid);
         }
@@ -177,7 +179,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A directory in place of the broker's cgroup.
+    /// Returns a temporary directory that stands for the broker's cgroup, and cgroups below it.
     fn host(controllers: &str) -> (tempfile::TempDir, Cgroups) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cgroup.controllers"), controllers).unwrap();

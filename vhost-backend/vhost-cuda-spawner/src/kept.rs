@@ -11,8 +11,8 @@ use host_ipc::spawner::Kept;
 pub(crate) struct KeptFds(BTreeMap<Kept, Vec<OwnedFd>>);
 
 impl KeptFds {
-    /// Keeps a set of descriptors, in place of the earlier one. A set with another number of them
-    /// isn't kept.
+    /// Keeps a set of descriptors, in place of the earlier one. A set with a wrong number of
+    /// descriptors isn't kept.
     pub(crate) fn keep(&mut self, what: Kept, fds: Vec<OwnedFd>) {
         match fds.len() == what.count() {
             true => apart::close(self.0.insert(what, fds).into_iter().flatten()),
@@ -38,8 +38,8 @@ impl KeptFds {
 }
 
 impl Drop for KeptFds {
-    /// Closes them on another thread: the sockets among them lead to processes that may have made
-    /// that slow.
+    /// Closes the descriptors on another thread: for sockets to untrusted processes, closing may
+    /// block.
     fn drop(&mut self) {
         apart::close(std::mem::take(&mut self.0).into_values().flatten());
     }

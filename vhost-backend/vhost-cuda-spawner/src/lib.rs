@@ -6,8 +6,8 @@
 //! fixed programs are started, with users that belong to VMs; sockets can be only in the
 //! directories that the configuration file permits; and the number of processes is limited. The
 //! broker passes on what the configuration file permits before anybody else can talk to it, and
-//! then seals it. One that connects later is started by root, too, and permits things again; until
-//! then, the processes that are there already stay as they are.
+//! then seals it. A broker that connects later is started by root, too, and passes on its own
+//! configuration file's permissions. The processes that run already aren't affected.
 //!
 //! | module | contents |
 //! |---|---|

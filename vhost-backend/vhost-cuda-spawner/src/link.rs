@@ -13,8 +13,8 @@ use host_ipc::spawner::{PROTOCOL, Welcome};
 use host_ipc::{process, seqpacket};
 use rustix::net::sockopt::socket_peercred;
 
-/// How long after the last broker has left no more GPU work may start. A broker that is only
-/// restarted is back earlier.
+/// If there has been no broker for this long, the workers' gates are closed, so that no more GPU
+/// work starts. A broker that is only being restarted is back earlier.
 const GATES: Duration = Duration::from_secs(1);
 /// Permissions of the socket: only this process's user may connect.
 const MODE: u32 = 0o600;
@@ -32,11 +32,11 @@ pub(crate) struct Callers {
     listener: UnixListener,
     _file: SocketFile,
     signals: Signals,
-    /// How long after the last broker has left all processes end.
+    /// If there has been no broker for this long, all processes end.
     limit: Duration,
 }
 
-/// What is due because there is no broker.
+/// A step that is due because there is no broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     CloseGates,
@@ -48,7 +48,8 @@ pub(crate) struct Link {
     pub(crate) broker: Option<Broker>,
     /// `None` if the broker has started this process.
     pub(crate) callers: Option<Callers>,
-    /// When the last broker left, and what is due next, if there has been one.
+    /// When the last broker left, and the step that is due next. `None` while a broker is
+    /// connected, before the first one connects, and after all steps.
     absence: Option<(Instant, Due)>,
 }
 
@@ -117,7 +118,7 @@ impl Link {
         self.due_in().filter(|_| matches!(self.absence, Some((_, Due::EndAll))))
     }
 
-    /// Returns what is due because there is no broker.
+    /// Returns the step that is due because there is no broker, if one is.
     pub(crate) fn take_due(&mut self) -> Option<Due> {
         if self.due_at()? > Instant::now() {
             return None;

@@ -1,14 +1,14 @@
 //! Mounts that no path on the host leads to.
 //!
 //! The kernel duplicates a mount only in the mount namespace that contains it (before Linux 6.15),
-//! and adds one to another namespace only for a thread that is in there. So a thread has a mount
-//! namespace that contains nothing but these mounts, and enters others to add to them. The rest of
-//! this process stays in the host's. When this process ends, even if it's killed, the kernel removes
-//! the namespace with all its mounts.
+//! and adds a mount to another namespace only for a thread that is in that namespace. So a thread
+//! of this process has a mount namespace that contains nothing but these mounts, and enters other
+//! namespaces to add mounts there. The rest of this process stays in the host's. When this process
+//! ends, even if it's killed, the kernel removes the namespace with all its mounts.
 //!
-//! The thread has a table of descriptors of its own, too. If it shared this process's, then after a
-//! SIGKILL, the VMs' sockets could stay open until the thread has ended, and the device processes
-//! end with the thread that started them.
+//! The thread has a table of descriptors of its own, too. If it shared this process's table, then
+//! after a SIGKILL, the VMs' sockets could stay open until this thread has ended, although the
+//! device processes, which end with the thread that started them, are already gone.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File};
@@ -33,12 +33,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::tmpfs::{self, Limits};
 
-/// The thread's mount namespace, while it is in it.
+/// The mount namespace that this thread is in when the path is opened.
 const OWN: &str = "/proc/thread-self/ns/mnt";
 /// Where the thread first mounts the file system that becomes its root. Every host has this
 /// directory, and nobody else sees the mount.
 const NEW: &str = "/tmp";
-/// The limits of that file system, which contains a directory for each mount.
+/// The limits of the thread's root file system, which contains a directory for each mount.
 const ROOT: Limits = Limits { size: Some(1 << 20), inodes: 16 * 1024 };
 /// The number of the socket in the thread's table of descriptors, after the standard streams.
 const SOCKET: RawFd = 3;
@@ -65,7 +65,7 @@ type Answer = Option<i32>;
 #[derive(Clone)]
 pub(crate) struct Mounts(Arc<Mutex<Client>>);
 
-/// The end of the socket that isn't the thread's.
+/// The end of the socket that the rest of this process uses to send requests to the thread.
 struct Client {
     socket: OwnedFd,
     /// The number of the next mount.
@@ -178,8 +178,8 @@ impl Mount {
         fds.into_iter().next().ok_or_else(ended)
     }
 
-    /// Mounts the file system over `over`, a mount in the mount namespace `theirs`. Fails if it isn't
-    /// in that one.
+    /// Mounts the file system over `over`, a mount in the mount namespace `theirs`. Fails if `over`
+    /// isn't in that namespace.
     pub(crate) fn add_over(&self, over: OwnedFd, theirs: File) -> io::Result<()> {
         let fds = [over.as_fd(), theirs.as_fd()];
         self.mounts.call(&Request::AddOver(self.number), &fds).map(drop)
@@ -204,8 +204,9 @@ impl Place {
     fn enter() -> Result<Self, (Feature, io::Error)> {
         let namespaces = |error: io::Error| (Feature::Namespaces, error);
         let (closer, unused) = channel::<Apart>();
-        // It must not share its root directory with this thread, which otherwise couldn't enter
-        // another namespace. So start it before this thread has its own.
+        // The thread that closes unused mounts must not share its root directory with this thread,
+        // because then this one couldn't enter another namespace. So start it before this thread
+        // has a root of its own.
         std::thread::Builder::new()
             .name("unused-mounts".into())
             .spawn(move || unused.into_iter().for_each(drop))
@@ -334,7 +335,8 @@ fn move_to(mount: &OwnedFd, over: impl AsFd, path: impl AsRef<Path>) -> io::Resu
 mod tests {
     use super::*;
 
-    /// Otherwise, descriptors could outlive the thread that started the device processes.
+    /// If the threads had copies of this process's descriptors, these could stay open after the
+    /// thread that started the device processes has ended.
     #[test]
     fn the_threads_have_no_descriptor_of_this_process() {
         if !host_ipc::process::is_root() {
@@ -359,7 +361,7 @@ mod tests {
             assert!(!fds.map_while(Result::ok).any(|fd| is_file(fd.path())), "{name}");
             checked += 1;
         }
-        // Tests beside this one have such threads, too.
+        // Tests that run at the same time have such threads, too.
         assert!(checked >= 2);
     }
 }

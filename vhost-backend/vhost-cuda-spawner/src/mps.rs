@@ -43,7 +43,7 @@ pub(crate) struct Mps {
 struct Daemon {
     child: Child,
     folder: PathBuf,
-    /// When it's killed, if it has been told to exit.
+    /// When the daemon is killed, if it was asked to exit.
     deadline: Option<Instant>,
 }
 

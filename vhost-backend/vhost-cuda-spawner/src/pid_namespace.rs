@@ -64,7 +64,8 @@ impl PidNamespace {
     /// Calls `start`. The process that it starts is created in the namespace.
     pub(crate) fn start<T>(&mut self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         if self.0.holder.try_wait()?.is_some() {
-            // Somebody has killed the holder, and the kernel the others.
+            // Somebody has killed the process that holds the namespace, so the kernel has killed
+            // the others in it.
             self.0 = Held::create()?;
         }
         and_return(|| {
@@ -101,7 +102,8 @@ impl Drop for Held {
 /// Holds a namespace until the spawner ends this process, or exits.
 pub fn hold() -> ExitCode {
     process::unblock_signals();
-    // Otherwise, tools such as ps show "exe", the last part of the path that was run.
+    // Name the process: otherwise, tools such as ps show "exe", the last part of the path that was
+    // run.
     let _ = rustix::thread::set_name(NAME);
     if process::die_with_parent(process::parent()).is_err() {
         return ExitCode::FAILURE;

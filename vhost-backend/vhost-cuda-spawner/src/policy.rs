@@ -1,5 +1,5 @@
-//! What the spawner does for the broker. The broker passes on what the configuration file permits,
-//! and then seals the policy: from then on, the broker isn't trusted.
+//! The requests that the spawner carries out for the broker. The broker passes on what the
+//! configuration file permits, and then seals the policy: from then on, the broker isn't trusted.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -80,7 +80,8 @@ impl Policy {
         &self.uids
     }
 
-    /// Checks a VM that is about to be added. `is_root` is true if its processes get its user.
+    /// Checks a VM that is about to be added. `is_root` is true if the VM's processes will run as
+    /// its user.
     pub(crate) fn check_vm(&self, vm: &NewVm, is_root: bool) -> Result<(), String> {
         // The name becomes part of the names of files.
         check_name(&vm.name).map_err(|error| error.to_string())?;

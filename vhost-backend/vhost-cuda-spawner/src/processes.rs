@@ -61,7 +61,7 @@ pub(crate) struct Parts<'a> {
 /// A process that the broker hasn't forgotten.
 pub(crate) struct Process {
     child: Child,
-    /// How it ended, if it has been reaped.
+    /// How the process ended, if it has been reaped.
     pub(crate) end: Option<End>,
     pub(crate) kept: KeptFds,
     /// The places of its VM's files, if it's a worker that has no VM yet.
@@ -311,8 +311,8 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
                 Some(client) => {
                     let pipe = parts.mps.pipe(visible)?;
                     command.arg("--mps").envs(client_env(&pipe, *client));
-                    // It connects to the daemon before it switches to the VM's user: only this
-                    // process's user may connect, and clients of different users can't share a
+                    // The worker connects to the daemon before it switches to the VM's user: only
+                    // this process's user may connect, and clients of different users can't share a
                     // server.
                     if let Some(uid) = uid {
                         command.arg("--users").arg(format!("{uid}-{uid}"));

@@ -43,8 +43,8 @@ struct Server {
     programs: Programs,
     nice: i32,
     is_root: bool,
-    /// The process whose number is in the names of directories: the broker, if it has started this
-    /// process, or this one.
+    /// The process whose number is in the names of directories: the broker if it has started this
+    /// process, or else this process.
     owner: u32,
     /// Events that the broker hasn't received, with the pidfd that they carry.
     events: VecDeque<(Event, Option<OwnedFd>)>,
@@ -136,7 +136,8 @@ impl Server {
                 Ok(true) => {}
                 served if link.callers.is_none() => return served.map(drop),
                 served => {
-                    // What it hasn't received is among what another broker asks for.
+                    // Drop the events that the broker hasn't received. The next broker asks for the
+                    // state of all processes, which includes their contents.
                     self.events.clear();
                     link.leave();
                     let how = served.err().map(|error| format!(": {error}")).unwrap_or_default();
@@ -177,7 +178,8 @@ impl Server {
         Ok(true)
     }
 
-    /// Accepts a broker that root has started. It permits again what its configuration file does.
+    /// Accepts a broker that root has started. That broker passes on again what its configuration
+    /// file permits.
     fn accept(&mut self, link: &mut Link) {
         let library = self.record.as_ref().and(self.policy.library().ok());
         if link.accept(self.is_root, library.map(Path::to_owned)) {

@@ -92,7 +92,8 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let mut stand_in = StandIn::default();
         stand_in.serve(listener.as_fd(), WAIT).unwrap();
-        // These never send a request, and more of them than it waits for don't keep others out.
+        // Clients that never send a request don't keep others out, even if there are more than
+        // MAX_CLIENTS.
         let connect = || UnixStream::connect(&path).unwrap();
         let _silent: Vec<UnixStream> = (0..MAX_CLIENTS + 4).map(|_| connect()).collect();
         let mut client = connect();

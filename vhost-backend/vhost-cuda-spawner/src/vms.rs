@@ -15,7 +15,7 @@ use crate::socket::{BoundSocket, create_directory};
 
 /// A VM. Dropping it removes everything that belongs to it.
 pub(crate) struct Vm {
-    /// The user of its processes. `None` if they have that of this process.
+    /// The user of the VM's processes. `None` if they run as this process's user.
     pub(crate) uid: Option<u32>,
     pub(crate) cgroup: Option<VmCgroup>,
     socket: Option<BoundSocket>,
@@ -115,9 +115,9 @@ impl Vms {
         Ok(())
     }
 
-    /// Does the same for all VMs. A VMM that loses its device process connects again at once. If a
-    /// socket that nobody serves any more accepted the connection and closed it later, the VMM might
-    /// give up its device.
+    /// Closes the sockets of all VMs, and removes their files. A VMM that loses its device process
+    /// connects again at once. If a socket that nobody serves any more accepted the connection and
+    /// closed it later, the VMM might give up its device.
     pub(crate) fn unbind_all(&mut self) {
         self.0.values_mut().for_each(|vm| vm.socket = None);
     }

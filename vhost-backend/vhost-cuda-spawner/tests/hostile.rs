@@ -272,9 +272,9 @@ fn everything_ends_with_the_broker() {
     drop((ours, theirs));
 }
 
-/// Creates what earlier versions used in the host's /dev/shm: the paths as which this test's spawner
-/// would have created its own, which anybody could take, and a leftover with directories so deep that
-/// nobody who uses a stack can remove it.
+/// Creates files that earlier versions used in the host's /dev/shm: the paths that this test's
+/// spawner would have used, which any user could take first, and a leftover directory that is
+/// nested so deeply that removing it recursively would overflow the stack.
 struct Planted(Vec<PathBuf>);
 
 impl Planted {
@@ -363,7 +363,7 @@ fn a_client_that_nobody_accepts_cannot_delay_the_end_of_its_socket() {
         let answer = answer.recv_timeout(Duration::from_secs(60)).expect(&text).unwrap().unwrap().0;
         assert!(matches!(answer, Answer::Done), "{text}: {answer:?}");
         assert!(!folder.path().join("a.sock").exists(), "{text}");
-        // Ends the wait of the thread that closes it.
+        // This lets the thread finish that is closing the descriptor.
         drop(reader);
         let _ = spawner.call(Call::RemoveVm { vm: "a".into() });
     }

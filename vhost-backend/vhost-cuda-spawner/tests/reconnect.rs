@@ -110,7 +110,7 @@ fn a_new_connection_starts_without_what_the_earlier_one_was_permitted() {
     assert!(!second.call(Call::AddVm(b())));
     assert!(second.permit(folder) && second.call(Call::Seal { library: LIBRARY.into() }));
     assert!(second.call(Call::AddVm(b())));
-    // The VM of the first one is still there.
+    // The VM that the first broker has added is still there.
     assert!(second.call(Call::Listener { vm: "a".into() }) && folder.join("a.sock").exists());
     assert!(second.call(Call::EndAll));
     assert!(!second.call(Call::Listener { vm: "a".into() }) && !folder.join("a.sock").exists());
@@ -123,7 +123,7 @@ fn the_next_broker_gets_processes_descriptors_and_the_record() {
     assert!(first.call(Call::Seal { library: LIBRARY.into() }));
     let null = File::open("/dev/null").unwrap();
     let fds = [null.as_fd(); 3];
-    // It exits at once, because there is no library.
+    // The worker exits at once, because there is no driver library at this path.
     let program = Program::Worker { visible: String::new(), devices: Vec::new(), session: None };
     first.send(&ToSpawner::Start { id: 7, program }, &fds[..2]);
     assert!(matches!(first.event(), Event::Started { id: 7, .. }));
@@ -131,7 +131,8 @@ fn the_next_broker_gets_processes_descriptors_and_the_record() {
     first.send(&ToSpawner::Keep { id: 7, what: Kept::Scheduler }, &fds);
     first.send(&ToSpawner::Keep { id: 7, what: Kept::Device }, &fds);
     first.send(&ToSpawner::Drop { id: 7, what: Kept::Device }, &[]);
-    // A set with another number of descriptors isn't kept, and a process that doesn't exist has none.
+    // A set with a wrong number of descriptors isn't kept, and neither is one for a process that
+    // doesn't exist.
     first.send(&ToSpawner::Keep { id: 7, what: Kept::Device }, &fds[..1]);
     first.send(&ToSpawner::Keep { id: 8, what: Kept::Device }, &fds);
     let mut record = tempfile::tempfile().unwrap();
