@@ -57,7 +57,7 @@ const MEMORY: Class = Class {
         Rule::Clear { at: 8, bits: 0x10 | 0x2_0000 | 0xc000_0000 },
         // The kernel's address.
         Rule::Zero { at: 96, length: 8 },
-        // Internal flags, among them one to keep what the memory contained before.
+        // Must be 0: internal flags, among them one to keep what the memory contained before.
         Rule::Zero { at: 112, length: 4 },
     ],
 };
@@ -74,8 +74,8 @@ const CHANNEL: Class = Class {
     rules: &[
         // PRIVILEGED_CHANNEL, SKIP_SCRUBBER, and VGPU_PLUGIN_CONTEXT.
         Rule::Clear { at: 20, bits: 1 << 5 | 1 << 23 | 1 << 26 },
-        // Physical memory of the channel's data structures, internal flags, and process IDs, from
-        // instanceMem to SubProcessID.
+        // Must be 0: physical memory of the channel's data structures, internal flags, and process
+        // IDs, from instanceMem to SubProcessID.
         Rule::Zero { at: 144, length: 160 },
     ],
 };
@@ -136,12 +136,13 @@ const CLASSES: [(u32, Class); 43] = [
                 Rule::Is { at: 0, value: 0 },
                 Rule::Clear { at: 4, bits: 1 << 9 | 1 << 10 | 1 << 14 },
                 Rule::Zero { at: 16, length: 16 },
-                // The ID of a process's address space (PASID).
+                // Must be 0: the ID of a process's address space (PASID).
                 Rule::Zero { at: 48, length: 4 },
             ],
         },
     ),
-    // KEPLER_CHANNEL_GROUP_A: the byte says whether the caller is a vGPU plugin.
+    // KEPLER_CHANNEL_GROUP_A: the byte at offset 16, which must be 0, says whether the caller is a
+    // vGPU plugin.
     (CHANNEL_GROUP, Class { size: 20, rules: &[Rule::Zero { at: 16, length: 1 }] }),
     // Volta
     (0xc361, DOORBELL),

@@ -34,8 +34,8 @@ impl<'a> Thread<'a> {
         Self { process: process.as_fd(), id, waits }
     }
 
-    /// Fails if the thread no longer waits. What was read before is then of no use, and nothing may
-    /// be written.
+    /// Fails if the thread no longer waits. Then, data read before belongs to no call, and nothing
+    /// may be written.
     fn check(&self) -> io::Result<()> {
         if (self.waits)() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EINTR)) }
     }

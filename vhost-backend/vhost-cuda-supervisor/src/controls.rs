@@ -9,13 +9,15 @@
 /// The form of an operation's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
-    /// They contain no pointers and no descriptors.
+    /// The parameters contain no pointers and no descriptors.
     Plain,
-    /// They have this size, a number of entries at offset 0, and pointers to lists of that length.
+    /// The parameters have this size. They contain a number of entries at offset 0, and pointers to
+    /// lists of that length.
     Lists { size: usize, lists: &'static [List] },
-    /// They have this size, and a pointer at this offset, which the driver doesn't need.
+    /// The parameters have this size. They contain a pointer at this offset, which the driver
+    /// doesn't need.
     Unused { size: usize, pointer: usize },
-    /// They have a descriptor of one of NVIDIA's devices at this offset.
+    /// The parameters contain a descriptor of one of NVIDIA's devices at this offset.
     Descriptor { at: usize },
     /// They have this size, a descriptor at this offset, and handles of objects that the driver makes
     /// available through it. `room` is the offset of the 16-bit number of objects for which the driver
@@ -24,7 +26,7 @@ pub enum Parameters {
     /// They have this size, a descriptor at this offset, and handles for objects that the driver creates
     /// from those that were exported to it. `parent` is the offset of their parent's handle.
     Import { size: usize, descriptor: usize, parent: usize, handles: Handles },
-    /// They are a 64-bit number, which must not be above this one.
+    /// The parameters are a 64-bit number, which must not exceed this one.
     AtMost(u64),
 }
 
@@ -40,11 +42,11 @@ pub struct List {
 /// The handles in parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handles {
-    /// Offset of the first one.
+    /// Offset of the first handle.
     pub at: usize,
-    /// The largest possible number of them.
+    /// The largest possible number of handles.
     pub most: usize,
-    /// Offset of their 16-bit number. `None` if there is exactly one.
+    /// Offset of the 16-bit number of handles. `None` if there is exactly one handle.
     pub number: Option<usize>,
 }
 
@@ -135,7 +137,7 @@ const SPECIAL: [(u32, Parameters); 11] = [
 
 /// Operations whose parameters contain neither pointers nor descriptors.
 const PLAIN: [u32; 105] = [
-    // Of a client: the system, its GPUs, power, and the client itself.
+    // Operations on a client: the system, its GPUs, power, and the client itself.
     0x102,
     0x12b,
     0x136,
@@ -216,7 +218,8 @@ const PLAIN: [u32; 105] = [
     0x2080_3125,
     0x2080_3601,
     0x2080_3801,
-    // Not in NVIDIA's headers. libcuda uses them when it starts and when it reads clocks.
+    // Operations that aren't in NVIDIA's headers. libcuda uses them when it starts and when it
+    // reads clocks.
     0x2080_8159,
     0x2080_8162,
     0x2080_9001,
@@ -230,7 +233,7 @@ const PLAIN: [u32; 105] = [
     0x503c_0102,
     0x503c_0104,
     0x503c_0105,
-    // Of the caller's debugger object, with which libcuda learns about faults.
+    // Operations on the caller's debugger object, with which libcuda learns about faults.
     0x83de_0307,
     0x83de_0309,
     0x83de_030c,

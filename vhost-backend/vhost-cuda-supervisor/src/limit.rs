@@ -17,7 +17,8 @@ impl Limit {
         Self { most, start: Instant::now(), count: 0 }
     }
 
-    /// Counts one more. If that's too many, waits for the next second first.
+    /// Counts one more use. If there have been too many in this second, first waits for the next
+    /// one.
     pub fn wait(&mut self) {
         self.count += 1;
         if self.count > self.most {

@@ -13,13 +13,13 @@ use super::bytes::u32_at;
 use super::limit::Limit;
 use super::totals::{Counted, Engines, Kind, Totals, wait};
 
-/// A worker has at most so many of the objects that the broker knows. libcuda allocates 24 for a
+/// Maximum number of a worker's objects that are reported to the broker. libcuda allocates 24 for a
 /// context.
 const MOST: usize = 1024;
 /// The class of address spaces (FERMI_VASPACE_A).
 const SPACE: u32 = 0x90f1;
-/// The class with which new handles for existing objects count (NV01_MEMORY_LOCAL_USER). The broker
-/// knows all objects whose number matters more, and those never get another handle.
+/// The class as which an additional handle of an object is counted (NV01_MEMORY_LOCAL_USER).
+/// Objects whose number matters more are known to the broker, and can't get additional handles.
 pub const MEMORY: u32 = 0x40;
 /// The engines that run kernels are those up to this one (NV2080_ENGINE_TYPE_GR7).
 const LAST_COMPUTE: u32 = 8;
@@ -42,9 +42,9 @@ pub struct Objects {
 
 /// An object of a worker.
 struct Object {
-    /// The handle of the object that it was created under.
+    /// The handle of the object's parent, under which it was created.
     parent: u32,
-    /// The engines for which channels are created under it, if they are known.
+    /// The engines for which channels under this object are created, if they are known.
     engines: Option<Engines>,
     is_known: bool,
     _counted: Counted,
@@ -77,7 +77,7 @@ impl Objects {
         let rate = totals.rate(session.vm);
         let (all, children) = (BTreeMap::new(), BTreeSet::new());
         let mut objects = Self { session, broker, all, children, known: 0, totals, rate };
-        // Parents come before their children, so that the engines are known.
+        // Add parents before their children, so that the engines are known.
         let rank = |object: &&DriverObject| match object.class {
             DEVICE => 0,
             CHANNEL_GROUP => 1,
@@ -97,7 +97,8 @@ impl Objects {
     /// Returns the kind of an object, and the engines for which channels are created under it.
     fn kind(&self, client: u32, parent: u32, class: u32, detail: u32) -> (Kind, Option<Engines>) {
         let engines = self.all.get(&(client, parent)).and_then(|parent| parent.engines);
-        // A group from before the session may be unknown, and with it the GPU.
+        // A channel group from before the session may not have been reported, so that its GPU is
+        // unknown.
         let of_parent = engines.unwrap_or(Engines { gpu: None, compute: false });
         match class {
             // A channel can also be created without a group of its own.

@@ -12,7 +12,7 @@ use syscalls::Sysno;
 
 use super::perform::Refused;
 
-/// So many refusals of a worker are logged.
+/// Maximum number of refusals of a worker that are logged.
 const LOGGED: u32 = 16;
 /// The broker gets at most one message about a worker in this time.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -107,7 +107,7 @@ impl Refusals {
 }
 
 impl Drop for Refusals {
-    /// Reports the rest when the worker has exited.
+    /// Reports the refusals that haven't been reported when the worker has exited.
     fn drop(&mut self) {
         if self.due().is_some() {
             self.report();
@@ -115,8 +115,8 @@ impl Drop for Refusals {
     }
 }
 
-/// Describes a system call. For calls that are permitted with some arguments, that includes the one
-/// that matters.
+/// Describes a system call. If a call is permitted only with certain values of an argument, the
+/// description includes that argument.
 fn describe(number: libc::c_long, arguments: &[u64; 6]) -> String {
     let name = usize::try_from(number).ok().and_then(Sysno::new);
     let name = name.map_or_else(|| format!("number {number}"), |name| name.name().to_owned());

@@ -68,9 +68,9 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     Ok(())
 }
 
-/// Supervises one worker, and counts its objects until its process has exited. Before that, the
-/// driver hasn't freed them all, even if the filter has already ended: the kernel closes a process's
-/// descriptors later. They must not make room for those of other workers meanwhile.
+/// Supervises one worker, and counts its objects until its process has exited. The filter ends
+/// earlier, but the driver frees the objects only when the kernel closes the process's descriptors.
+/// Until then, they must count, so that other workers can't exceed the limits.
 fn serve(
     refusals: Refusals,
     mut objects: Objects,

@@ -34,17 +34,17 @@ pub struct Engines {
     /// The driver's number of the GPU. `None` if it isn't known: a worker that gets a session reports
     /// only objects that lead to channels that run kernels.
     pub gpu: Option<u32>,
-    /// True for those that run kernels, and false for all others, such as copy engines.
+    /// True for engines that run kernels, and false for all others, such as copy engines.
     pub compute: bool,
 }
 
-/// The numbers of objects of a kind that are permitted.
+/// Limits on the number of objects of one kind.
 struct Most {
-    /// For the workers of a VM together.
+    /// Maximum number of these objects for the workers of a VM together.
     of_vm: u32,
-    /// For all VMs together, if the kind is one of a GPU.
+    /// Maximum number for all VMs together, on one GPU if the objects belong to a GPU.
     of_gpu: u32,
-    /// For a VM, even if others have more than `of_gpu` together.
+    /// Number that each VM may have even if all VMs together have more than `of_gpu`.
     always: u32,
 }
 
@@ -133,7 +133,7 @@ pub fn wait(rate: &Mutex<Limit>) {
 
 impl Counts {
     fn add(&mut self, vm: u64, kind: Kind) {
-        // Neither can overflow: each object takes more memory than its count.
+        // Neither count can overflow: each object takes more memory than the count.
         *self.of_vm.entry((vm, kind)).or_default() += 1;
         *self.all.entry(kind).or_default() += 1;
     }

@@ -85,9 +85,11 @@ pub enum Refused {
     Control(u32),
     /// The allocation of an object of this class.
     Class(u32),
-    /// Another object of this class, because the worker, its VM, or all VMs on the GPU have too many.
+    /// The allocation of one more object of this class, because the worker, its VM, or all VMs on
+    /// the GPU have too many.
     TooMany(u32),
-    /// Another handle for an object of another client, or for one that leads to a channel.
+    /// An additional handle for an object of another client, or for an object that leads to a
+    /// channel.
     Duplicate,
 }
 

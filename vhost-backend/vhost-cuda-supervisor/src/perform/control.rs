@@ -96,7 +96,8 @@ fn read_handles(parameters: &[u8], handles: Handles) -> io::Result<Vec<u32>> {
         return Err(invalid());
     }
     let read: Vec<_> = (0..number).map(|i| u32_at(parameters, handles.at + 4 * i)).collect();
-    // The driver would choose a handle, and report it to nobody.
+    // For a single handle of 0, the driver would choose a handle itself, and the supervisor
+    // wouldn't learn which.
     let chosen_by_driver = handles.number.is_none() && read == [0];
     if chosen_by_driver { Err(invalid()) } else { Ok(read) }
 }
@@ -176,7 +177,8 @@ impl Held {
                     return Err(invalid());
                 };
                 let original: [u8; 4] = (&*number).try_into().unwrap_or_default();
-                // The driver would create a descriptor in this process.
+                // For a negative number, the driver would create a descriptor, in this process
+                // instead of the worker.
                 if c_int::from_ne_bytes(original) < 0 {
                     return Ok(false);
                 }

@@ -247,7 +247,8 @@ mod controls {
 
     #[test]
     fn sizes_are_checked_before_anything_is_copied() {
-        // The argument, parameters in general, parameters of a known size, and a list.
+        // Wrong sizes: of the argument, of parameters in general, of parameters with a known size,
+        // and of a list.
         let worker = Worker::controls(0x201, &[0; 128]);
         assert_eq!(worker.error_with_size(48), Some(libc::EINVAL));
         let worker = Worker::controls(0x201, &[0; MAX_PARAMETERS + 1]);
@@ -484,7 +485,8 @@ mod allocations {
 
     #[test]
     fn classes_that_are_not_listed_and_clients_never_reach_the_driver() {
-        // Clients, memory of the calling process, an exported object, and a privileged one.
+        // Classes that workers may not allocate: clients, memory of the calling process, an
+        // exported object, and a privileged one.
         for class in [0, 1, 0x41, 0x71, 0xe0, 0x2082] {
             assert_refused(&Worker::allocates(class, &[0; 512]), class);
         }
@@ -499,7 +501,7 @@ mod allocations {
 
     #[test]
     fn sizes_are_checked_before_anything_is_copied() {
-        // The argument has another size, or the parameters do.
+        // Either the argument or the parameters have a wrong size.
         let worker = Worker::allocates(0x2080, &[0; 4]);
         assert_eq!(worker.error_with_size(32), Some(libc::EINVAL));
         let worker = |length| Worker::allocates(0x2080, &[0; 4]).set(LENGTH, length);
@@ -538,7 +540,7 @@ mod allocations {
 
     #[test]
     fn without_parameters_the_drivers_pointer_is_null() {
-        // GF100_SUBDEVICE_MASTER has none, and HOPPER_USERMODE_A doesn't need them.
+        // GF100_SUBDEVICE_MASTER has no parameters, and HOPPER_USERMODE_A doesn't need any.
         let none = Worker::allocates(0x90e6, &[0; 8]);
         let null = Worker::allocates(0xc661, &[]).set(POINTER as u64, 0);
         for worker in [none, null] {
@@ -569,25 +571,28 @@ mod allocations {
         // For each class, its size, and the offsets of two numbers: one that libcuda passes, and one that
         // isn't permitted.
         let cases = [
-            // A fixed physical address, a protected region, an address, and memory that isn't cleared.
+            // Refused for memory: a fixed physical address, a protected region, an address, and
+            // memory that isn't cleared.
             (0x40, 128, (8, 0x1_c101), (8, 0x1_c111)),
             (0x40, 128, (8, 0x1_c101), (8, 0x4001_c101)),
             (0x3e, 128, (8, 0xc001), (96, 1)),
             (0x40, 128, (8, 0x1_c101), (112, 4)),
             (0x50a0, 128, (8, 0x8_c415), (112, 1)),
-            // An event that calls a function of the kernel.
+            // Refused: an event that calls a function of the kernel.
             (0x79, 24, (8, 0x79), (8, 0x7e)),
             // Ranges of a device.
             (DEVICE, 56, (48, 2), (32, 1)),
-            // A channel with privileges, with the physical address of its memory, and of a process.
+            // Refused: a channel with privileges, with the physical address of its memory, or of a
+            // process.
             (0xc86f, 368, (20, 0x10), (20, 0x20)),
             (0xc86f, 368, (20, 0x10), (144, 1)),
             (0xc86f, 368, (20, 0x10), (296, 1)),
-            // A channel group of a vGPU, an existing address space, and that of the supervisor.
+            // Refused: a channel group of a vGPU, an existing address space, and that of the
+            // supervisor.
             (CHANNEL_GROUP, 20, (12, 1), (16, 1)),
             (0x90f1, 56, (4, 0x48), (0, 2)),
             (0x90f1, 56, (4, 0x48), (4, 0x4000)),
-            // Privileged doorbells, and the mailbox of another GPU.
+            // Refused: privileged doorbells, and the mailbox of another GPU.
             (0xc661, 2, (0, 1), (0, 0x100)),
             (0x503b, 72, (0, 5), (16, 0x1_0000)),
         ];
