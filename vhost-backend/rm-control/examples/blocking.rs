@@ -418,7 +418,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let mut cells = Vec::new();
         for evict in [false, true] {
-            // This comes first, because some of it would wait for the kernel.
+            // Prepare the case before the kernel starts, because some calls would wait for the
+            // kernel.
             let words = setup(library);
             // SAFETY: the functions and names are valid.
             let (other, other_stream) = unsafe { (module(library)[1], stream(library)[0]) };

@@ -279,7 +279,8 @@ unsafe fn ioctl(
 ) -> Result<(), RmError> {
     let request = c_ulong::from(request(number, argument.len()));
     let (fd, argument) = (node.as_raw_fd(), argument.as_mut_ptr());
-    // Not `libc::ioctl`: `recorder` takes its place, and is locked while it changes a time slice.
+    // Make the system call directly. `libc::ioctl` may be the recorder's function, which would wait
+    // for its own lock when a time slice is changed.
     // SAFETY: the argument has the size in the request. The caller vouches for its contents.
     match unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } {
         0.. => Ok(()),

@@ -25,7 +25,8 @@ use super::timeslices::Timeslices;
 use super::wire::{self, alloc, channel_group, control, device, free, request};
 
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
-/// Also locked while time slices are changed, so that an older change can't overtake a newer one.
+/// The recording of this process. Its lock is also held while time slices are changed, so that an
+/// older change can't overtake a newer one.
 static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::new());
 
 struct Recorded {
@@ -41,7 +42,8 @@ impl Recorded {
     fn add(&mut self, object: DriverObject) {
         let Ok(objects) = &mut self.objects else { return };
         match objects.add(object) {
-            // The driver may have used the handle of an object again.
+            // The new object may have the handle of an earlier one, which the driver must have
+            // freed. So remove the time slices of objects that no longer exist.
             Ok(()) => {
                 self.timeslices.remove_freed(objects);
                 self.change_timeslices();

@@ -207,7 +207,7 @@ impl Kernel {
             let result = (cuda.module_function)(&mut function, module, c"count".as_ptr());
             check("cuModuleGetFunction", result)?;
             let mut parameters = [(&raw mut address).cast(), (&raw mut limit).cast()];
-            // A kernel in the legacy stream would keep calls from beginning that synchronize with it.
+            // A kernel in the legacy stream would delay calls that synchronize with that stream.
             let mut stream = null_mut();
             check("cuStreamCreate", (cuda.stream_create)(&mut stream, NON_BLOCKING))?;
             let parameters = parameters.as_mut_ptr();
@@ -248,7 +248,7 @@ fn measure(client: &Client, gpu_number: u32, kernel: &Kernel, rounds: u32) -> Re
     if !kernel.continues(0) {
         return Err(SelfTestError::Kernel("the kernel doesn't start"));
     }
-    // The launch may have created more of them.
+    // List the channels only now, because the launch may have created more.
     let channels = recorder::objects()?.compute_channels(gpu_number);
     if channels.is_empty() {
         return Err(SelfTestError::NoChannels);

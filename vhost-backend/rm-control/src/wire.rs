@@ -39,7 +39,7 @@ pub mod alloc {
     use super::*;
 
     pub const SIZE: usize = 48;
-    /// The size of the form without rights (NVOS21_PARAMETERS).
+    /// The size of the shorter argument, which has no requested rights (NVOS21_PARAMETERS).
     pub const SHORT_SIZE: usize = 32;
     pub const CLIENT: usize = 0;
     pub const PARENT: usize = 4;
@@ -47,11 +47,11 @@ pub mod alloc {
     pub const CLASS: usize = 12;
     pub const PARAMETERS: usize = 16;
     pub const STATUS: usize = 40;
-    /// The status in the form without rights.
+    /// Offset of the status in the shorter argument.
     pub const SHORT_STATUS: usize = 28;
 
-    /// The driver chooses the handle. The size of the parameters is given by the class: as libcuda
-    /// does, this says 0.
+    /// Encodes an argument that lets the driver choose the handle. The class determines the size of
+    /// the parameters, so the argument gives the size as 0, as libcuda does.
     pub fn encode(client: u32, parent: u32, class: u32, parameters: u64) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         put(&mut bytes, CLIENT, client);
