@@ -94,13 +94,14 @@ fn whole_numbers(text: &[u8]) -> Cow<'_, [u8]> {
     fn convert(value: &mut Value) -> bool {
         match value {
             Value::Number(number) => {
-                // Every integer up to this one has a representation of its own.
+                // An f64 represents every integer up to this one exactly.
                 let largest = (1u64 << f64::MANTISSA_DIGITS) as f64;
                 let is_whole = |float: &f64| float.fract() == 0.0 && float.abs() <= largest;
                 let whole = number.as_f64().filter(|float| number.is_f64() && is_whole(float));
                 whole.inspect(|float| *number = (*float as i64).into()).is_some()
             }
-            // Not `any`, which would stop at the first one.
+            // Count the changes instead of calling `any`, which would stop converting at the first
+            // one.
             Value::Array(list) => {
                 list.iter_mut().filter_map(|v| convert(v).then_some(())).count() > 0
             }

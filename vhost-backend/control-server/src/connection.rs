@@ -34,8 +34,8 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: applicat
     content-length: 80\r\nconnection: close\r\n\r\n\
     {\"code\":\"unavailable\",\"message\":\"too many connections at once: try again later\"}";
 
-/// The user at the other end of a connection: the ID of the process that has connected. `None` if
-/// it's unknown, as on TCP. Requests have it as an extension.
+/// The ID of the user whose process has connected. `None` if it's unknown, as on TCP. Requests have
+/// it as an extension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer(pub(super) Option<u32>);
 

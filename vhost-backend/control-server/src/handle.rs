@@ -44,7 +44,7 @@ pub enum Request {
     ResetVm(String),
     /// Serves a VM again that has failed. The reply is `Response::Vm`.
     RestartVm(String),
-    /// Pauses a VM, or resumes it if false. The reply is `Response::Vm`.
+    /// Pauses a VM if the flag is true, and resumes it otherwise. The reply is `Response::Vm`.
     SetPaused(String, bool),
     /// Adds a VM again that was removed. The reply is `Response::Vm`.
     RestoreVm(String),
@@ -126,7 +126,8 @@ pub enum Response {
 }
 
 impl Response {
-    /// Logs that this isn't the reply to the request, and returns the error for the client.
+    /// Logs that the reply has the wrong type for its request, and returns the error for the
+    /// client.
     pub(super) fn unexpected(&self) -> ApiError {
         tracing::error!("unexpected reply from the broker: {self:?}");
         let says = "unexpected reply from vcudad's event loop; please report this bug";
@@ -164,7 +165,8 @@ pub struct ControlHandle {
     wake: Arc<OwnedFd>,
     events: Events,
     traces: Traces,
-    /// Each request that waits for its reply has a receiver of this channel. Nothing is sent.
+    /// Each request that waits for its reply holds a receiver of this channel, so
+    /// [`Self::wait_for_idle`] can wait until there is none. Nothing is sent.
     asking: Arc<watch::Sender<()>>,
 }
 

@@ -195,7 +195,7 @@ fn a_vm_waits_for_at_most_one_reason() {
         gpus: vec![VmGpuStats { waits_for, evicted, share_promised: 0.75, ..Default::default() }],
         ..VmStats::default()
     };
-    // Each VM has the name of its reason.
+    // Each VM is named after the reason for which it waits.
     let waiting = |reason: WaitReason| {
         let wait = Wait { reason, vm: Some("other".into()) };
         vm(reason.name(), Some(wait), reason == WaitReason::Turn)
@@ -290,7 +290,7 @@ fn the_alert_rules_query_only_existing_metrics() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prometheus/virtio-cuda.yaml");
     let rules = std::fs::read_to_string(path).unwrap();
     let mut asked = 0;
-    // No word in the file but the names of metrics starts like one.
+    // In the file, only names of metrics begin with this prefix.
     for name in names(&rules) {
         assert!(exist.contains(name), "{name}");
         asked += 1;
