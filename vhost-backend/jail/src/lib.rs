@@ -42,7 +42,8 @@ impl JailError {
         self.feature.is_some_and(|feature| feature.is_missing(&self.source))
     }
 
-    /// Returns a function that converts an error of something that was to be done with a path.
+    /// Returns a function that converts an error to a [`JailError`]. `what` names the operation
+    /// that failed on `path`.
     fn at<E: Into<io::Error>>(
         what: &'static str,
         path: &Path,

@@ -41,7 +41,8 @@ const NOBODY: u32 = 65534;
 /// a single thread.
 pub fn keep_only_inspecting() -> io::Result<()> {
     remove_from_bounding_set_except(CapabilitySet::SYS_PTRACE)?;
-    // Otherwise, switching to another user than root drops all capabilities.
+    // Keep the capabilities for now: otherwise, switching to another user than root would drop all
+    // of them.
     set_keep_capabilities(true)?;
     set_thread_groups(&[])?;
     let group = Gid::from_raw(NOBODY);

@@ -59,12 +59,12 @@ pub struct Root {
     pub cache: Option<OwnedFd>,
 }
 
-/// Converts an error of something that was to be done with a path.
+/// Converts an error of an operation on a path. `what` names the operation.
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> JailError {
     JailError::at(what, path, None)
 }
 
-/// The same, for mounts, which hosts may forbid.
+/// Converts an error of an operation on a mount, which hosts may forbid.
 fn failed_mount(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> JailError {
     JailError::at(what, path, Feature::Mounts)
 }
@@ -97,7 +97,8 @@ impl Root {
             }
         }
         for (real, path) in &devices {
-            // Read-only refers to the file that represents the device, such as its permissions.
+            // Read-only applies to the file that represents the device, such as its permissions,
+            // and not to the device.
             bind(real, path, MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RDONLY)?;
         }
         if let Some(shared) = &self.shared {
@@ -144,7 +145,7 @@ fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 /// Mounts a file or a directory of the host.
 fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), JailError> {
     if path == Path::new("/") {
-        // For example, if the driver library is in the host's root directory.
+        // The path is /, for example if the driver library is in the host's root directory.
         return Err(failed("give a jail", path)(io::ErrorKind::InvalidInput.into()));
     }
     let source = Path::new(OLD).join(real.strip_prefix("/").unwrap_or(real));
@@ -166,7 +167,7 @@ fn protect(path: &Path, flags: MountFlags) -> Result<(), JailError> {
 
 /// Mounts a procfs, which shows only the processes in this process's PID namespace and, with the
 /// option used here, only those of this process's user. It's read-only, because some files can be
-/// written without privileges. The exception is what describes this process's threads: NVIDIA's
+/// written without privileges. Only the files about this process's threads can be written: NVIDIA's
 /// driver library writes the names of its threads there, and doesn't start if it can't.
 fn mount_processes(flags: MountFlags) -> Result<(), JailError> {
     mount_new("proc", "/proc", flags, Some(c"hidepid=2"))?;

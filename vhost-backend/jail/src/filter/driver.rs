@@ -13,8 +13,9 @@ use super::program::{Condition, equal};
 /// The index of an ioctl's number among its arguments.
 const NUMBER: u8 = 1;
 
-/// Operations on many kinds of objects: which one, and on what, is in memory, so only the
-/// supervisor can check that. It must see each RM_FREE to know which objects a worker has.
+/// Operations on many kinds of objects. The operation and the object are in memory, which a filter
+/// can't read, so only the supervisor can check them. It must see each RM_FREE to know which
+/// objects a worker has.
 const OF_OBJECTS: [u32; 4] = [
     0x29, // RM_FREE
     0x2a, // RM_CONTROL
@@ -22,9 +23,9 @@ const OF_OBJECTS: [u32; 4] = [
     0x34, // RM_DUP_OBJECT
 ];
 
-/// Other calls of nvidiactl and of the GPUs' devices. Those that are missing aren't restricted to
-/// the caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another call
-/// (IOCTL_XFER_CMD, 0xd3).
+/// Other calls of nvidiactl and of the GPUs' devices. The calls that are missing can affect objects
+/// other than the caller's own (such as IDLE_CHANNELS, 0x41), change settings, or contain another
+/// call (IOCTL_XFER_CMD, 0xd3).
 const OF_DEVICES: [u32; 17] = [
     0x27, // RM_ALLOC_MEMORY
     0x4e, // RM_MAP_MEMORY
@@ -88,8 +89,8 @@ const OF_UVM: [u32; 38] = [
     0x3000_0002, // DEINITIALIZE
 ];
 
-/// Returns conditions, one of which the calls above meet. Operations on objects are included only
-/// if `objects` is true.
+/// Returns conditions. Each of the calls above meets one of them. Operations on objects are
+/// included only if `objects` is true.
 pub(super) fn ioctls(objects: bool) -> impl Iterator<Item = Condition> {
     let objects = OF_OBJECTS.into_iter().filter(move |_| objects);
     let devices = OF_DEVICES.into_iter().chain(objects).map(of_device);

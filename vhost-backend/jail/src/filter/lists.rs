@@ -10,17 +10,18 @@ use libc::{EPERM, c_int, c_long};
 use super::driver;
 use super::program::{Calls, Condition, Outcome, equal};
 
-/// What happens to a system call of a worker that isn't on its list.
+/// The treatment of a worker's system calls that aren't on its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unlisted {
-    /// It fails with EPERM.
+    /// Such a call fails with EPERM.
     Refuse,
-    /// It waits for the supervisor, which refuses it, logs it, and counts it. So do operations on
-    /// objects of NVIDIA's driver, which the supervisor performs if they are permitted.
+    /// Such a call waits for the supervisor, which refuses it, logs it, and counts it. Operations
+    /// on objects of NVIDIA's driver wait, too, and the supervisor performs those that are
+    /// permitted.
     AskSupervisor,
 }
 
-/// Memory of the process itself. Whether it can lock memory is up to its limits.
+/// Memory of the process itself. The process's resource limits decide whether it can lock memory.
 const MEMORY: [c_long; 15] = [
     libc::SYS_brk,
     libc::SYS_get_mempolicy,
@@ -39,7 +40,8 @@ const MEMORY: [c_long; 15] = [
     libc::SYS_set_mempolicy,
 ];
 
-/// Threads, their synchronization, and the end of the process. Starting one is below.
+/// Threads, their synchronization, and the end of the process. The conditions for starting a thread
+/// are below.
 const THREADS: [c_long; 17] = [
     libc::SYS_arch_prctl,
     libc::SYS_exit,
@@ -155,7 +157,7 @@ const DESCRIPTORS: [c_long; 38] = [
     libc::SYS_writev,
 ];
 
-/// Files by their paths. What a process finds there is up to its jail and its user.
+/// Files by their paths. The process's jail and its user decide which files it finds.
 const PATHS: [c_long; 27] = [
     libc::SYS_access,
     libc::SYS_chdir,
@@ -224,12 +226,12 @@ const FCNTL: [c_int; 15] = [
     libc::F_SETLKW,
 ];
 
-/// Ioctls that terminals, pipes, and sockets have, and of which programs ask whether a file has
-/// them.
+/// Ioctls of terminals, pipes, and sockets. Programs also make them to find out which kind of file
+/// a descriptor refers to.
 const IOCTLS: [u64; 6] =
     [libc::FIOCLEX, libc::FIONBIO, libc::FIONCLEX, libc::FIONREAD, libc::TCGETS, libc::TIOCGWINSZ];
 
-/// The options of prctl. Missing is PR_SET_PDEATHSIG, among others, with which a worker could
+/// The options of prctl. Some are missing, such as PR_SET_PDEATHSIG, with which a worker could
 /// survive the broker.
 const PRCTL: [c_int; 7] = [
     libc::PR_GET_DUMPABLE,

@@ -40,7 +40,7 @@ impl Filter {
     }
 
     /// Installs the filter permanently on all threads of this process. The process can't gain
-    /// privileges afterwards. If this fails, it must not serve a VM.
+    /// privileges afterwards. If this fails, the process must not serve a VM.
     pub fn install(&self) -> io::Result<()> {
         // Without this, only root could install a filter.
         set_no_new_privs(true)?;

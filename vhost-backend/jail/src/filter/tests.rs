@@ -250,13 +250,15 @@ fn arguments_are_restricted() {
         (libc::SYS_socket, 0, vec![1], vec![0, 2, 10, 16, 17, 40]),
         (libc::SYS_socketpair, 0, vec![1], vec![0, 2, 40]),
         (libc::SYS_setsockopt, 1, vec![1], vec![0, 6, 41]),
-        // F_DUPFD_CLOEXEC and F_ADD_SEALS; F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, and F_NOTIFY.
+        // Permitted: F_DUPFD_CLOEXEC and F_ADD_SEALS. Refused: F_SETOWN, F_SETSIG, F_SETOWN_EX,
+        // F_SETLEASE, and F_NOTIFY.
         (libc::SYS_fcntl, 1, vec![1030, 1033], vec![8, 10, 15, 1024, 1026]),
-        // PR_SET_NAME; PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_MM, PR_SET_PTRACER.
+        // Permitted: PR_SET_NAME. Refused: PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP,
+        // PR_SET_MM, and PR_SET_PTRACER.
         (libc::SYS_prctl, 0, vec![15], vec![1, 4, 22, 35, 0x5961_6d61]),
-        // FIONREAD, RM_ALLOC of two sizes, RM_CONTROL, RM_FREE, and FREE of nvidia-uvm; operations in
-        // another call, IDLE_CHANNELS, RM_ALLOC of another type, FIOSETOWN, TIOCSTI, and of nvidia-uvm
-        // TOOLS_READ_PROCESS_MEMORY and a test.
+        // Permitted: FIONREAD, RM_ALLOC of two sizes, RM_CONTROL, RM_FREE, and FREE of nvidia-uvm.
+        // Refused: operations in another call, IDLE_CHANNELS, RM_ALLOC of another type, FIOSETOWN,
+        // TIOCSTI, and of nvidia-uvm TOOLS_READ_PROCESS_MEMORY and a test.
         (
             libc::SYS_ioctl,
             1,
@@ -413,7 +415,7 @@ fn a_filter_that_cannot_be_installed_is_an_error() {
     {
         return assert!(output.status.success(), "{output:?}");
     }
-    // As in a container that doesn't allow filters: the first filter doesn't allow another.
+    // Simulate a container that doesn't allow filters: the first filter doesn't allow another.
     Filter::of_device().install().unwrap();
     assert!(Filter::of_device().install().is_err());
     assert!(Filter::of_worker(Unlisted::AskSupervisor).install_with_listener().is_err());
