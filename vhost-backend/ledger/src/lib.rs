@@ -370,7 +370,7 @@ impl Ledger {
         Ok(self.last_share)
     }
 
-    /// Makes a worker hold shared memory of its VM, or hold it once more. Returns the number of
+    /// Makes a worker hold shared memory of its VM, or hold it one more time. Returns the number of
     /// bytes. A worker that doesn't hold the memory yet needs room for it in memory.session_max.
     pub fn join(
         &mut self,
@@ -403,7 +403,8 @@ impl Ledger {
         Ok(bytes)
     }
 
-    /// Makes a worker hold shared memory once less. When no worker holds it any more, releases it.
+    /// Makes a worker hold shared memory one time less. When no worker holds it any more, releases
+    /// it.
     pub fn leave(
         &mut self,
         worker: WorkerId,
@@ -473,8 +474,9 @@ impl Ledger {
         self.accounts.get(&(vm, gpu)).copied()
     }
 
-    /// Returns the bytes of shared memory on a GPU that are counted for more than one worker, each
-    /// time after the first.
+    /// Returns the shared bytes on a GPU that the accounts of several workers contain, multiplied
+    /// by the number of these workers minus one: the amount by which the sum of all accounts
+    /// exceeds the memory.
     pub fn counted_again(&self, gpu: GpuId) -> u64 {
         let shares = self.shares.values().flat_map(HashMap::values);
         let shares = shares.filter(|shared| shared.gpu == gpu);
@@ -497,9 +499,9 @@ impl Ledger {
         }
     }
 
-    /// Returns a worker's VM, the most that the worker has held on a GPU in this interval and the
-    /// one before, including shared memory, and what it holds there alone. `None` if the worker has
-    /// no account there.
+    /// Returns a worker's VM, the maximum number of bytes that the worker has held on a GPU in this
+    /// interval and the one before, including shared memory, and the bytes that it holds there
+    /// without shared memory. `None` if the worker has no account there.
     pub fn recent_of(&self, worker: WorkerId, gpu: GpuId) -> Option<(VmId, u64, u64)> {
         let worker = self.workers.get(&worker)?;
         let held = worker.devices.iter().find(|held| held.gpu == gpu)?;

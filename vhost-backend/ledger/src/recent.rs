@@ -1,5 +1,5 @@
-//! The most that an account contained in recent intervals. Whoever compares an account with a
-//! measurement that is a little older must not take memory that was freed since for an excess.
+//! The most that an account contained in recent intervals. A comparison of an account with a
+//! measurement that is a little older must not take memory that was freed in between for an excess.
 
 /// The highest values in the current interval and in the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Recent {
         self.current = self.current.max(value);
     }
 
-    /// Begins an interval, in which the account contains `value` first.
+    /// Begins an interval, at whose start the account contains `value`.
     pub(crate) fn begin(&mut self, value: u64) {
         self.previous = self.current;
         self.current = value;

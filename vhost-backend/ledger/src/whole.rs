@@ -15,16 +15,16 @@ pub struct SessionUse {
 }
 
 impl SessionUse {
-    /// The bytes that nothing but shared memory explains.
+    /// Returns the bytes that only shared memory can explain.
     fn beyond(&self) -> u64 {
         self.seen.saturating_sub(self.alone)
     }
 }
 
 /// Returns the sessions, by their position in the list, that must end so that those that are left
-/// use no more than the VM's charge and `slack`. Those come first that use the most beyond what is
-/// charged to them alone. `charged` contains shared memory once. Returns none if the VM is within its
-/// charge.
+/// use no more than the VM's charge and `slack`. The sessions that use the most beyond what is
+/// charged to them alone come first. `charged` contains shared memory once. Returns none if the VM
+/// is within its charge.
 pub fn sessions_to_end(sessions: &[SessionUse], charged: u64, slack: u64) -> Vec<usize> {
     let mut seen: u128 = sessions.iter().map(|session| u128::from(session.seen)).sum();
     let mut charged = u128::from(charged);
