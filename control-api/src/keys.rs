@@ -90,7 +90,8 @@ impl<'de> DeserializeSeed<'de> for InTable<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        // Not `deserialize_map`, with which some formats refuse a list without calling `visit_seq`.
+        // Don't call `deserialize_map`: with it, some formats refuse a list without calling
+        // `visit_seq`, which returns our own error.
         from.deserialize_any(self)
     }
 }
@@ -197,7 +198,7 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
     }
 }
 
-/// Deserializes a value of this type, or also `null`.
+/// Deserializes a value of the type `T`. If `or_null` is true, the value may be `null`.
 fn read<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
     or_null: bool,

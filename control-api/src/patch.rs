@@ -40,7 +40,7 @@ impl VmPatch {
     /// Returns the settings with the change applied. Doesn't check ranges; see [`VmSpec::check`].
     pub fn applied(&self, to: &VmSpec) -> Result<VmSpec, ApiError> {
         let spec = self.0.clone().or(Values::of(to)).into_spec()?;
-        // A path that isn't text is in no `Values`.
+        // `Values` can't contain a path that isn't text, so keep the socket's path.
         Ok(VmSpec { socket: to.socket.clone(), ..spec })
     }
 }
@@ -102,7 +102,7 @@ mod tests {
         assert!(empty.is_empty());
     }
 
-    /// JSON can't have such a path, so a change must keep the path that there is.
+    /// JSON can't contain a path that isn't text, so a change must keep the path that there is.
     #[cfg(unix)]
     #[test]
     fn a_socket_whose_path_is_not_text_stays() {

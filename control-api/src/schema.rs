@@ -89,7 +89,7 @@ impl Purpose {
     fn description(self, setting: &Setting) -> String {
         let mut sentences = vec![without_links(setting.doc)];
         match setting.kind {
-            // The schema has the range, but without the unit.
+            // The schema itself has the range, so only a unit must be added.
             Kind::Number(..) => {}
             Kind::Size(..) | Kind::DeviceMemory => sentences.push("In bytes".into()),
             // The schema has the words.
@@ -163,7 +163,7 @@ fn without_links(text: &str) -> String {
 }
 
 fn built(schema: Value) -> RefOr<Schema> {
-    // A test compares the result with the settings.
+    // The fallback is never used: a test compares the result with the settings.
     serde_json::from_value(schema).unwrap_or_else(|_| utoipa::openapi::schema::empty().into())
 }
 

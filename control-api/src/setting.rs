@@ -12,15 +12,15 @@ pub struct Setting {
     pub kind: Kind,
     /// Its value if none is given.
     pub default: Preset,
-    /// Whether it can be changed while the VM exists.
+    /// Whether the setting can be changed while the VM exists.
     pub change: Change,
-    /// Placeholder of its value in the command line's help.
+    /// Placeholder of the setting's value in the command line's help.
     pub placeholder: &'static str,
     /// Its description in the command line's help.
     pub help: &'static str,
-    /// Its allowed values in docs/configuration.md. Empty if they follow from `kind`.
+    /// The setting's allowed values in docs/configuration.md. Empty if they follow from `kind`.
     pub doc_values: &'static str,
-    /// Its description in docs/configuration.md and in the API.
+    /// The setting's description in docs/configuration.md and in the API.
     pub doc: &'static str,
 }
 
@@ -48,23 +48,27 @@ pub enum Kind {
 /// The value of a setting that isn't given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// This value, as on the command line.
+    /// The setting has this default, written as on the command line.
     Value(&'static str),
-    /// None: every VM must have a value. The text describes it in docs/configuration.md.
+    /// The setting has no default: every VM must have a value. The text describes that in
+    /// docs/configuration.md.
     Required(&'static str),
-    /// One that isn't the same for all VMs, or none, as described in the command line's help, and in
-    /// docs/configuration.md and the API. A text is empty if it's not mentioned there.
+    /// The default isn't the same for all VMs, or there is none. The texts describe it in the
+    /// command line's help, and in docs/configuration.md and the API. A text is empty if the
+    /// default isn't mentioned there.
     Words(&'static str, &'static str),
 }
 
 /// Whether a setting can be changed while the VM exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It can't.
+    /// The setting can't be changed.
     Never,
-    /// It can. The text is the help of `vm set`, or empty if that is the same as for `vm add`.
+    /// The setting can be changed. The text is the help of `vm set`, or empty if that is the same
+    /// as for `vm add`.
     Live(&'static str),
-    /// It can, and it can be reset to its default. The text is the help of `vm set`.
+    /// The setting can be changed, and it can be reset to its default. The text is the help of `vm
+    /// set`.
     LiveOrNone(&'static str),
 }
 

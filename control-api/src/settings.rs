@@ -219,8 +219,8 @@ pub const SETTINGS: &[Setting] = &[
         doc_values: "",
         doc: "Maximum size of a command sent through the command virtqueue",
     },
-    // Never 0, which is root's, or 4294967295, which the kernel takes as -1 (leave the ID unchanged), so
-    // that the processes would keep root's ID.
+    // The `uid` is never 0, which is root's, or 4294967295, which the kernel takes as -1 (leave the
+    // ID unchanged), so that the processes would keep root's ID.
     Setting {
         key: "uid",
         kind: Kind::Number(1, u32::MAX as u64 - 1),

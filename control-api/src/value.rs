@@ -11,7 +11,7 @@ impl Setting {
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {
             Kind::Number(..) => {
-                // No setting has a larger type, and some have this one.
+                // No setting has a larger type than u32.
                 let number: Result<u32, _> = text.parse();
                 number.map(Value::from).map_err(|_| format!("it must be {}", self.expected()))
             }
@@ -32,7 +32,7 @@ impl Setting {
         }
     }
 
-    /// Returns the value if none is given and it's the same for all VMs.
+    /// Returns the default of the setting, if it's the same for all VMs.
     pub fn default_value(&self) -> Option<Value> {
         let Preset::Value(text) = self.default else { return None };
         let value = self.parse(text).ok()?;
@@ -56,7 +56,7 @@ impl Setting {
     }
 }
 
-/// Parses an amount of device memory. One below the smallest block is a mistake.
+/// Parses an amount of device memory. An amount below the smallest block must be a mistake.
 fn device_size(text: &str) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| error.to_string())?;
     if bytes >= MIN_DEVICE_MEMORY {

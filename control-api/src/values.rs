@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::setting::Preset;
 
-    /// The structure has some defaults itself, because a missing key gets them.
+    /// `VmSpec` has some defaults itself, for keys that are missing.
     #[test]
     fn defaults_are_those_of_the_table() {
         let spec = VmSpec::new("a", 1 << 30);
