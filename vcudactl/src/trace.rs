@@ -87,7 +87,8 @@ impl Trace {
     pub(crate) fn add(&mut self, record: &TraceRecord) {
         let TraceRecord { time_ns, vm, gpu, missed, change } = record;
         self.missed += missed;
-        // The scheduler's threads publish records at about the same time.
+        // Records can be slightly out of order, because several threads of vcudad publish them.
+        // Times in the trace must not decrease.
         let at = time_ns.saturating_sub(*self.first.get_or_insert(*time_ns));
         let at = at.max(self.last);
         self.last = at;
@@ -147,7 +148,7 @@ fn extend(
         if shown.map(|(name, _)| name) == now {
             continue;
         }
-        // The scheduler may act several times at once.
+        // Leave out periods of zero length: the scheduler may act several times at the same time.
         if let Some((name, since)) = shown.take().filter(|(_, since)| *since < at) {
             events.push(json!({
                 "ph": "X", "cat": "gpu", "name": name, "pid": gpu, "tid": lane,

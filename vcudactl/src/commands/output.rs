@@ -38,8 +38,8 @@ impl Output {
         written.and_then(|()| out.flush()).map_err(CtlError::Output)
     }
 
-    /// Prints a list: its names, JSON, or the table that `text` prints, which gets true if the table
-    /// should have more columns.
+    /// Prints a list: only names, JSON, or the table that `text` prints. The second argument of
+    /// `text` is true if the table should have more columns.
     pub(super) fn list(
         &self,
         args: &ListArgs,

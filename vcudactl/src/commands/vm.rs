@@ -136,7 +136,7 @@ fn warn_if_in_file(output: &Output, vm: &VmInfo) {
     output.warn(&text);
 }
 
-/// Pauses or resumes a VM, for example. Says so if the VM doesn't run after it was resumed.
+/// Performs an action on a VM, such as a pause. Says so if the VM doesn't run after it was resumed.
 async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
     let vm: VmInfo = client.act(&format!("{}/{action}", vm_path(name)?)).await?;
     warn_if_failed(output, &vm);
@@ -288,7 +288,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     }
     line("socket", vm.socket.display().to_string())?;
     let values = Values::of(settings).0;
-    // The path of the socket may be the default.
+    // The socket's path has been printed above. The settings lack it if it's the default.
     for setting in SETTINGS.iter().filter(|setting| !["name", "socket"].contains(&setting.key)) {
         let text = values.get(setting.key).and_then(|value| setting.text(value));
         text.map_or(Ok(()), |text| line(setting.key, text))?;

@@ -1,4 +1,5 @@
-//! vcudad, and whether it uses its configuration file, can evict kernels, and has a jail for workers.
+//! Checks vcudad: whether it uses its configuration file, can evict kernels, and has a jail for
+//! workers.
 
 use std::path::Path;
 

@@ -15,7 +15,8 @@ impl Host {
     /// The host on which this program runs.
     pub(super) fn this() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        // Without root's PATH, control daemons and VMMs may be missing from it.
+        // The PATH of a user who isn't root may lack /usr/sbin, which can contain control daemons
+        // and VMMs.
         let path = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]).collect();
         Self { root: "/".into(), path }
     }
