@@ -50,7 +50,7 @@ pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
         Level::Info => "info",
         Level::Trace | Level::Off => "trace",
     };
-    // Not eprintln!, which panics when stderr is closed.
+    // Don't use eprintln!, which panics when stderr is closed.
     let _ = writeln!(std::io::stderr(), "virtio-cuda[{}] {name}: {message}", std::process::id());
 }
 

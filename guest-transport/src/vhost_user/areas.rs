@@ -17,7 +17,8 @@ pub struct Area {
     pub device: (u32, u32),
     /// The inode of its file, or 0.
     pub inode: u64,
-    /// The path of its file, or what else the kernel says about it.
+    /// The path of the area's file, or the kernel's name for an area without a file, such as
+    /// `[stack]`.
     pub name: String,
 }
 

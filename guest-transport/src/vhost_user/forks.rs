@@ -88,7 +88,8 @@ impl Copies {
     pub fn use_in_child(&mut self) {
         for (run, copy) in &mut self.copied {
             let Some(copy) = copy.take() else { continue };
-            // SAFETY: the run has pages of this module's user, and the program expects memory there.
+            // SAFETY: the run consists of pages that the program has registered, and `copy` has
+            // their contents.
             let _ = unsafe { copy.move_to(run.start) };
         }
     }

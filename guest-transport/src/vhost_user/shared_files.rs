@@ -154,8 +154,9 @@ fn by_descriptor(area: &Area) -> Option<File> {
         let path = entry.path();
         is_of(area, &std::fs::metadata(&path).ok()?).then_some(path)
     })?;
-    // A new file description, which can be written even if the program's can't. A process that
-    // isn't dumpable may not open its own descriptors.
+    // Open the file again, because the new file description may be writable even if the program's
+    // isn't. A process that isn't dumpable may not do that with its own descriptors, so duplicate
+    // the descriptor then.
     open_path(&path).ok().or_else(|| duplicate(&path))
 }
 
@@ -211,7 +212,7 @@ mod tests {
         at as usize
     }
 
-    /// Calls `use_it` with the part of an area that a range is.
+    /// Calls `use_it` with the part of an area that consists of this range.
     fn with_part<R>(at: usize, pages: usize, use_it: impl FnOnce(&Part<'_>) -> R) -> R {
         let areas = areas::current().unwrap();
         let parts = areas::parts(&areas, at, pages * PAGE).unwrap();

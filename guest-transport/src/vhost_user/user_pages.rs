@@ -251,7 +251,8 @@ fn check(part: &Part<'_>) -> Result<(), TransportError> {
 fn replace(memory: &GuestMemory, part: &Part<'_>) -> Result<u64, TransportError> {
     let pages = memory.allocate(part.len)?;
     if part.area.name == "[stack]" && part.start == part.area.range.start {
-        // Only the lowest page of a stack makes it grow. So that must be another one.
+        // Only the lowest page of a stack makes the stack grow. If that page would be replaced,
+        // first make the kernel add a page below it.
         // SAFETY: the kernel maps a page when the program accesses the address below its stack.
         unsafe { ((part.start - 1) as *const u8).read_volatile() };
     }
