@@ -75,7 +75,7 @@ pub fn arguments(options: &Options, device: &GenericVhostUser, type_key: &str) -
         "--cpus".into(),
         format!("boot={}", options.cpus),
         "--memory".into(),
-        // The device maps guest memory, so it must be shared.
+        // The device maps guest memory, so that memory must be shared.
         format!("size={}M,shared=on", options.mem >> 20),
         "--kernel".into(),
         show(&options.kernel, "vmlinux"),

@@ -191,8 +191,8 @@ fn prepare(job: &Job) -> Result<(), String> {
             DEVICE_WAIT.as_secs()
         )),
         Some(device) => {
-            // In a guest without udev, the name that the guest package's udev rule adds. If it's
-            // there already, this fails.
+            // In a guest without udev, create the name that the guest package's udev rule would
+            // add. This fails if the name exists already.
             let _ = std::os::unix::fs::symlink(device, NVIDIACTL);
             Ok(())
         }

@@ -56,7 +56,7 @@ pub fn usable(options: &Options) -> Result<(), String> {
         .clone()
 }
 
-/// Returns the text to cache for a result, if it's one of KVM.
+/// Returns the text to cache for a result, if it says something about KVM.
 fn worth_caching(answer: &Result<(), Failure>) -> Option<&str> {
     match answer {
         Ok(()) => Some("usable"),

@@ -32,11 +32,11 @@ pub struct Brought<'a> {
 /// The software that the guest already contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guest {
-    /// Nothing. Programs and libraries come from the host.
+    /// The guest contains no software: programs and libraries come from the host.
     Bare,
-    /// Programs, but not the host's libraries.
+    /// The guest contains programs, but not the host's libraries.
     Initramfs,
-    /// A complete system with programs and libraries.
+    /// The guest is a complete system with programs and libraries.
     System,
 }
 

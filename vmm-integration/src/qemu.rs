@@ -69,7 +69,7 @@ impl Qemu {
         let mut words: Vec<String> = Vec::new();
         let mut add = |text: &str| words.extend(text.split(' ').map(String::from));
         add("-nodefaults -no-user-config -display none -no-reboot");
-        // The device maps guest memory, so it must be shared.
+        // The device maps guest memory, so that memory must be shared.
         add("-M q35,memory-backend=mem");
         add(&format!("-object memory-backend-memfd,id=mem,size={memory}M,share=on -m {memory}M"));
         add(&format!("-smp {}", self.cpus));
