@@ -1,8 +1,9 @@
 //! Recorded messages. A guest and a host may differ by one release, so today's code must read the
 //! messages of `fixtures/VERSION` as they were meant, and write the same bytes.
 //!
-//! Recorded bytes never change while the host accepts drivers of that version. The text does only if a
-//! field gets another name, or reserved bytes get a meaning. To record calls that are new, set `VIRTIO_CUDA_WRITE_FIXTURES=1`, which adds lines to the newest version's file.
+//! Recorded bytes never change while the host accepts drivers of that version. The text changes
+//! only if a field gets another name, or reserved bytes get a meaning. To record calls that are
+//! new, set `VIRTIO_CUDA_WRITE_FIXTURES=1`, which adds lines to the newest version's file.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};

@@ -13,7 +13,8 @@ use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
 use virtio_cuda_protocol::uapi::Cmd;
 
 fn shared() -> Shared {
-    // Every run of the model leaks this value. Loom runs the model so few times that it fits.
+    // Each run of the model leaks this value. Loom runs the model so few times that the memory
+    // suffices.
     fn leak<T>(value: T) -> &'static T {
         Box::leak(Box::new(value))
     }
@@ -69,7 +70,7 @@ fn a_worker_that_sleeps_sees_every_command() {
     });
 }
 
-/// The worker first sleeps in a way in which commands don't wake it, and takes the commands later.
+/// The worker first sleeps without waking for commands, and takes the commands later.
 #[test]
 fn a_sleeping_worker_sees_a_host_functions_end_and_then_the_commands() {
     let mut model = loom::model::Builder::new();
