@@ -77,7 +77,7 @@
 #define VCUDA_PINGS 80
 /* Unanswered pings after which the sessions end, which takes half a minute. */
 #define VCUDA_PINGS_LOST 40
-/* Checks without a response after which the final HELLO isn't waited for long. */
+/* Checks without a response after which the final HELLO's timeout is short. */
 #define VCUDA_MISSES_SILENT 4
 /* How long the monitor waits for the response to a ping before it sleeps. */
 #define VCUDA_PING_WAIT (HZ / 10)
@@ -321,7 +321,7 @@ struct vcuda_session {
 	u32 era;
 	enum vcuda_state state;
 	u32 reason;
-	/* Serializes changes of the session; see above. */
+	/* Serializes changes of the session; see @lock above. */
 	struct mutex lock;
 	struct xarray regions;
 	u32 next_region;

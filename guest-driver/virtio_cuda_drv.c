@@ -24,7 +24,7 @@
 #define VCUDA_ID_QEMU 38
 #define VCUDA_ID_OWN 63
 
-/* As NVIDIA's device files, so that programs need no group. */
+/* Accessible to every user, as NVIDIA's device files are. */
 static ushort device_mode = 0666;
 module_param(device_mode, ushort, 0444);
 MODULE_PARM_DESC(device_mode,

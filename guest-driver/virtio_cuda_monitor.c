@@ -87,7 +87,10 @@ static void vcuda_rebind(struct vcuda_device *dev)
 	queue_work(vcuda_workqueue, &rebind->work);
 }
 
-/* If the connection has ended, a read leaves the buffer as it is. */
+/*
+ * Reads the config space. If the connection to the device process has ended,
+ * the read leaves the buffer unchanged.
+ */
 static bool vcuda_is_dead(struct vcuda_device *dev)
 {
 	__le32 magic = 0;
@@ -162,7 +165,10 @@ static enum vcuda_health vcuda_pings_check(struct vcuda_device *dev)
 			dev->pings[left++] = chain;
 			continue;
 		}
-		/* Abandoned pings have an error, but no answer. */
+		/*
+		 * vcuda_queues_abandon() completes pings with an error, but
+		 * without a response.
+		 */
 		if (!chain->error)
 			answers++;
 		if (vcuda_status_errno(dev, chain) == -EINVAL)
@@ -215,7 +221,7 @@ static enum vcuda_health vcuda_device_health(struct vcuda_device *dev)
 	enum vcuda_health health;
 
 	if (!dev->queues[VIRTIO_CUDA_QUEUE_CONTROL].vq)
-		/* The last attempt to initialize it has failed. */
+		/* The last attempt to initialize the device failed. */
 		return VCUDA_REPLACED;
 	vcuda_ping(dev);
 	health = vcuda_pings_check(dev);
@@ -243,7 +249,7 @@ static void vcuda_monitor_work(struct work_struct *work)
 		break;
 	case VCUDA_DEAD:
 		if (vcuda_queues_broken(dev))
-			/* The front end will be bound again soon. */
+			/* virtio_uml will be bound to its device again soon. */
 			break;
 		dev_warn(&dev->vdev->dev, "the device process has ended\n");
 		virtio_break_device(dev->vdev);
@@ -261,7 +267,10 @@ static void vcuda_monitor_work(struct work_struct *work)
 	WRITE_ONCE(dev->checks, dev->checks + 1);
 	wake_up_all(&dev->state_wait);
 
-	/* Doorbells have sessions, so only the other chains must be checked. */
+	/*
+	 * vcuda_queues_idle() ignores doorbells, but each doorbell belongs to a
+	 * session.
+	 */
 	more = dev->lost || !xa_empty(&dev->sessions) ||
 	       !vcuda_queues_idle(dev);
 	if (more && health != VCUDA_DEAD && dev->misses < VCUDA_PINGS)

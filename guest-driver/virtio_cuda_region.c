@@ -80,9 +80,10 @@ static void vcuda_uncharge(struct vcuda_region *r)
 }
 
 /*
- * Unless the administrator has set a limit, keeps programs from pinning all of
- * the memory, which any program could do. The part of each user
- * is less (user_share).
+ * Unless the administrator has set a limit, keeps programs from pinning more
+ * than 7/8 of the memory. Any user may open the device, so without a limit, any
+ * program could pin all of it. Each user may pin only a part of the limit
+ * (user_share).
  */
 void vcuda_region_init(void)
 {

@@ -276,8 +276,9 @@ static int vcuda_session_ring(struct vcuda_session *s, u32 ring_bytes,
 }
 
 /*
- * Says why the device refused a session. The program only gets an error. The
- * limit may have changed since the device was initialized.
+ * Logs why the device refused a session, because the program only gets an error
+ * code. The host may have changed the limit since the driver read the config
+ * space.
  */
 static void vcuda_session_refused(struct vcuda_session *s)
 {

@@ -27,11 +27,14 @@ MODULE_PARM_DESC(memlock,
 
 static bool vcuda_capable(int cap)
 {
-	/* Programs without the capability are no reason for a message. */
+	/*
+	 * noaudit: programs that lack the capability mustn't cause audit
+	 * messages.
+	 */
 	return ns_capable_noaudit(&init_user_ns, cap);
 }
 
-/* A user's part of @max, which leaves the rest to others. */
+/* Returns the part of @max that one user may take (user_share). */
 static u64 vcuda_user_part(u64 max)
 {
 	uint share = clamp(READ_ONCE(user_share), 1U, 100U);
@@ -152,6 +155,10 @@ u64 vcuda_user_pinned_max(u64 max)
 	if (!READ_ONCE(memlock) || locked == RLIM_INFINITY ||
 	    vcuda_capable(CAP_IPC_LOCK))
 		return max;
-	/* No region fits into less than a page. */
+	/*
+	 * RLIMIT_MEMLOCK may be 0, but 0 would mean no limit. With a limit of
+	 * one byte, no region fits either, because a region has at least one
+	 * page.
+	 */
 	return clamp_t(u64, locked, 1, max ? max : U64_MAX);
 }

@@ -46,7 +46,10 @@ void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain, u32 len,
 		s->bell_out = false;
 		return;
 	}
-	/* The waiter of an abandoned chain may be reading these. */
+	/*
+	 * If the chain was abandoned, its waiter may already be reading the
+	 * result, so leave @used and @error alone.
+	 */
 	if (!completion_done(&chain->done)) {
 		chain->used = min_t(size_t, len, chain->in_len);
 		chain->error = error;

@@ -752,7 +752,10 @@ static void *pin_and_wait(void *arg)
 	return NULL;
 }
 
-/* Maps a page that's missing until the caller supplies it through the returned file. */
+/*
+ * Maps a page that's missing until the caller supplies it through the returned
+ * userfaultfd.
+ */
 static int withheld_page(void **page)
 {
 	struct uffdio_api api = { .api = UFFD_API };

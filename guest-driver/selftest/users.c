@@ -74,7 +74,10 @@ static int start(int *fd)
 	*fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 	if (*fd < 0 || ioctl(*fd, VIRTIO_CUDA_IOC_START, &p))
 		return errno;
-	/* User-mode Linux ends a session without a mapping of its ring. */
+	/*
+	 * Keep the ring mapped: in user-mode Linux, unmapping it ends the
+	 * session.
+	 */
 	return mmap(NULL, REGION, PROT_READ | PROT_WRITE, MAP_SHARED, *fd,
 		    p.mmap_offset) == MAP_FAILED ? errno : 0;
 }
@@ -91,7 +94,10 @@ static int answer(const struct request *request, int *fd)
 	case START:
 		return start(fd);
 	case ALLOC:
-		/* Whatever can be allocated is released at once, unless it is small. */
+		/*
+		 * Release large memory at once. Smaller memory stays, for the
+		 * tests of totals.
+		 */
 		if (ioctl(*fd, VIRTIO_CUDA_IOC_ALLOC, &a))
 			return errno;
 		r.region = a.region;
@@ -156,7 +162,10 @@ static void end(struct process *process)
 	close(process->answers);
 }
 
-/* Starts a session once others have ended, which takes a moment. */
+/*
+ * Retries START while the user has too many sessions. Ending one takes a
+ * moment.
+ */
 static int start_soon(struct process *process)
 {
 	int error, tries;
@@ -185,7 +194,7 @@ static void test_sessions(void)
 	struct process first = run_as(1001), again = run_as(1001);
 	struct process other = run_as(1002), root = run_as(0);
 
-	/* Whatever the device's maximum is, this leaves one for a user. */
+	/* 1% of the device's maximum, rounded up, is one session. */
 	set("user_share", "1");
 	check(!ask(&first, START, 0), "a user starts a session");
 	check(ask(&again, START, 0) == EDQUOT,
