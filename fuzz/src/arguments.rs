@@ -39,7 +39,7 @@ pub fn encoded<'a, C: Call<'a>>(call: &C) -> Vec<u8> {
     writer.as_bytes().to_vec()
 }
 
-/// Bytes that live as long as the process, which ends after one run.
+/// Leaks the bytes, which a target may do because its process ends after one run.
 fn kept(bytes: Vec<u8>) -> &'static [u8] {
     bytes.leak()
 }

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 /// The seconds that a child may take.
 const LIMIT: u32 = 60;
-/// The most private memory that a child may use, in bytes.
+/// Maximum size of a child's private memory, in bytes.
 const MEMORY: u64 = 4 << 30;
 
 /// Runs `body` in a child process. Panics if the child is killed by a signal, exits, or takes too

@@ -9,7 +9,8 @@ use crate::world::World;
 /// The deepest nesting of generated bodies. More than the worker accepts.
 const DEPTH: usize = 40;
 
-/// Returns an encoded graph with a few nodes, which is the body of `depth` other graphs.
+/// Returns an encoded graph with a few nodes. `depth` says how deep it's nested in the bodies of
+/// other graphs.
 pub fn graph(world: &mut World<'_>, depth: usize) -> Vec<u8> {
     let count = world.input.below(6);
     let mut writer = Writer::new();

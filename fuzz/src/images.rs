@@ -8,7 +8,7 @@ const PROGBITS: u32 = 1;
 const SYMTAB: u32 = 2;
 const STRTAB: u32 = 3;
 const NOBITS: u32 = 8;
-/// A type that only CUDA has: variables without values.
+/// A section type that only CUDA uses, for variables without initial values.
 const CUDA_GLOBAL: u32 = 0x7000_0007;
 const ALLOC: u64 = 2;
 const EXEC: u64 = 4;
@@ -20,7 +20,7 @@ const SYMBOL: usize = 24;
 const TEXTS: &str = ".softgpu.ptx";
 const TEXT: &str = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k0() { ret; }\n";
 
-/// Names of sections. Those in the first row are the ones of variables and constants.
+/// Names of sections. Those in the first four rows contain variables and constants.
 const NAMES: [&str; 18] = [
     ".nv.global",
     ".nv.global.init",
@@ -121,7 +121,7 @@ pub fn cubin(input: &mut Input<'_>) -> Vec<u8> {
     let symbols = input.below(5);
     for _ in 0..symbols {
         contents.extend(name(input.pick(&["v", "malloc", "vprintf", "__nv_malloc"])).to_le_bytes());
-        // The section's number, or undefined, absolute, or common.
+        // The symbol's section: an index, or SHN_UNDEF, SHN_ABS, or SHN_COMMON.
         let section = input.pick(&[1, 2, 3, 0, 0xfff1, 0xfff2]) as u16;
         contents.extend([input.pick(&[0x11, 0x12, 0x01]), 0]);
         contents.extend(section.to_le_bytes());

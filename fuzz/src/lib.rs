@@ -1,8 +1,9 @@
 //! Fuzz targets for everything that parses data from a guest or from a client of the control API.
 //!
-//! A target turns a fuzzer's bytes into requests, messages or calls, runs the real code on them, and
-//! panics if the code breaks a promise. `tests/fuzz.sh` runs the targets with libFuzzer. In other
-//! builds, the program runs a target on the files in `corpus/`, which `cargo test` does, too.
+//! A target turns a fuzzer's bytes into requests, messages or calls, runs the real code on them,
+//! and panics if the code violates one of the target's checks. `tests/fuzz.sh` runs the targets
+//! with libFuzzer. In other builds, the program runs a target on the files in `corpus/`, which
+//! `cargo test` does, too.
 //!
 //! | module | contents |
 //! |---|---|

@@ -25,7 +25,8 @@ mod fuzzer {
     libfuzzer_sys::fuzz_target!(
         init: {
             let target = super::target(&std::env::var(VARIABLE).unwrap_or_default());
-            // Rust's runtime, which ignores this signal in other programs, doesn't start this one.
+            // Ignore SIGPIPE, as Rust's runtime does in other programs. It doesn't run here,
+            // because libFuzzer provides the main function.
             // SAFETY: the call takes no pointers.
             unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
             (target.prepare)();

@@ -31,7 +31,8 @@ pub struct Account {
     /// memory.max.
     max: u64,
     used: u64,
-    /// The size of each piece of shared memory, and how often the session holds it.
+    /// For each piece of shared memory, its size and the number of times that the session has it
+    /// open.
     shares: HashMap<u64, (u64, u64)>,
 }
 
@@ -158,7 +159,7 @@ impl Session {
         lock(&self.account)
     }
 
-    /// Executes a command, and waits at most this long for the reply.
+    /// Executes a command, and waits at most `patience` for the reply.
     pub fn execute(
         &mut self,
         command: (u32, u32, ContextId),
@@ -169,8 +170,8 @@ impl Session {
         self.wait(number, patience)
     }
 
-    /// Begins to execute a command: its number, the guest's thread, and the context. Returns the
-    /// number of the request.
+    /// Begins to execute a command, given by the number of its call, the guest's thread, and the
+    /// context. Returns the number of the request.
     pub fn submit(&mut self, (opcode, thread, ctx): (u32, u32, ContextId), args: &[u8]) -> u64 {
         self.last += 1;
         let number = self.last;
@@ -179,7 +180,7 @@ impl Session {
         number
     }
 
-    /// Waits at most this long for the reply to a request.
+    /// Waits at most `patience` for the reply to a request.
     pub fn wait(&mut self, number: u64, patience: Duration) -> Option<Answer> {
         let start = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! The objects and addresses to which generated calls refer, and the numbers in their arguments.
+//! Generates the arguments of calls: ids of objects, addresses, and numbers.
 
 use protocol::ids::FIRST_ID;
 use protocol::windows::{DEVICE, PINNED};

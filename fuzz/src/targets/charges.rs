@@ -14,12 +14,12 @@ use crate::workload::{Made, Workload, first_calls, last_calls};
 
 /// The most calls in one run.
 const MAX_CALLS: usize = 60;
-/// The most calls at the same time. Each is made by another thread of the guest.
+/// Maximum number of concurrent calls. Each is made by another thread of the guest.
 const THREADS: u32 = 4;
 /// How long a call may take. None of the calls waits for another one.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The device memory that the VM may use for each processor of this machine, because softgpu has as
-/// many multiprocessors.
+/// The VM's quota of device memory, for each CPU of this machine: softgpu has one multiprocessor
+/// per CPU, and contexts take memory for each multiprocessor.
 const QUOTA: u64 = 512 << 20;
 /// CUDA_ERROR_OUT_OF_MEMORY.
 const OUT_OF_MEMORY: u32 = 2;
@@ -83,7 +83,7 @@ struct Run {
 }
 
 impl Run {
-    /// Begins a call on a thread of its own, among those that run at the same time.
+    /// Begins a call, as a guest thread that has no other call in progress.
     fn begin(&mut self, session: &mut Session, call: &Made) {
         let Made { name, opcode, context, args } = call;
         let thread = 1 + self.waiting.len() as u32;

@@ -20,7 +20,8 @@ const LIMITS: Limits = Limits {
 };
 /// The size of guest memory, which begins at address 0.
 const MEMORY: u64 = 16 << 20;
-/// The most HELLOs, queries, and requests of sessions that can wait, with a few bytes for each.
+/// An upper bound for the chains without an answer: HELLOs, queries, and sessions' requests may
+/// wait, and each of them takes at least a few bytes of the input.
 const MAX_OPEN: usize = 1 << 16;
 
 struct Pages;
@@ -43,7 +44,7 @@ impl GuestPages for Pages {
 struct World {
     machine: Machine,
     last: ChainId,
-    /// The chains without an answer, with their room.
+    /// The chains without an answer, and how many bytes an answer may have.
     open: HashMap<ChainId, usize>,
     /// The workers that the machine has asked for, and whether it has asked for their end.
     workers: HashMap<RequestId, bool>,
@@ -127,7 +128,7 @@ impl World {
     }
 }
 
-/// Answers one request that a worker has received, rightly or wrongly.
+/// Answers one of the requests that workers have received, sometimes with a wrong id or length.
 fn work(world: &mut World, input: &mut Input<'_>) {
     if world.waiting.is_empty() {
         return;
@@ -197,7 +198,7 @@ pub fn run(bytes: &[u8]) {
             _ if input.one_in(8) => {
                 world.settle();
                 world.machine.reset();
-                // A reset drops the chains that wait for facts or for a HELLO's answer.
+                // A reset drops chains with a HELLO or a QUERY without answering them.
                 world.settle();
                 world.open.clear();
             }

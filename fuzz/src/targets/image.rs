@@ -1,8 +1,9 @@
-//! Loads images in a worker's session on softgpu: cubins, fatbins, and PTX text. The session's account
-//! must cover what they take, and is empty again after they are unloaded. What PTX takes is what
-//! softgpu has allocated. softgpu can't execute machine code, and so gives no memory to the sections of
-//! a cubin, but takes a module's text from a section that NVIDIA's cubins don't have. What a cubin
-//! takes at least is read from the file.
+//! Loads images in a worker's session on softgpu: cubins, fatbins, and PTX text. The session's
+//! account must cover the memory that an image takes on a GPU, and be empty again after the image
+//! has been unloaded. For PTX text, that's the memory that softgpu has allocated. For a cubin, it's
+//! at least the size of the sections in the file, to which softgpu gives no memory, because it
+//! can't execute machine code. Instead, it takes the module's PTX text from a section that NVIDIA's
+//! cubins don't have.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::targets::command;
 const CONTEXT: ContextId = ContextId(FIRST_ID);
 const MODULE: ModuleId = ModuleId(FIRST_ID);
 const FUNCTION: FunctionId = FunctionId(FIRST_ID);
-/// The bytes of modules in each context that the worker doesn't charge.
+/// The worker charges for a context's modules only the bytes beyond this number.
 const FREE_MODULES: u64 = 256 << 10;
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -94,7 +95,7 @@ impl Loader {
 enum Takes {
     /// What softgpu has allocated.
     AsAllocated,
-    /// At least these bytes, some of which softgpu doesn't allocate.
+    /// At least this many bytes of a GPU's memory. softgpu may allocate less.
     AtLeast(u64),
 }
 

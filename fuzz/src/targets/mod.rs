@@ -15,7 +15,8 @@ pub struct Target {
     pub name: &'static str,
     /// Prepares the process, before the first run.
     pub prepare: fn(),
-    /// Runs the target on a fuzzer's bytes. Panics if the code under test breaks a promise.
+    /// Runs the target on a fuzzer's bytes. Panics if the code under test violates one of the
+    /// target's checks.
     pub run: fn(&[u8]),
 }
 

@@ -102,7 +102,6 @@ impl FrontEnd {
     }
 
     fn write(&self, at: u64, bytes: &[u8]) {
-        // The memory is a file with these bytes.
         let _ = self.memory.write_all_at(bytes, at % (BYTES - 4096));
     }
 
