@@ -4,7 +4,7 @@
 use super::model::Table;
 use std::ops::RangeInclusive;
 
-/// A range's numbers, and its next one, if it isn't full.
+/// A range of call numbers, and the next unused number, if the range isn't full.
 type Range = (RangeInclusive<u32>, Option<u32>);
 
 /// Checks the ranges in the comments of `text` against the calls in `table`.

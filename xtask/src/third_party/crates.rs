@@ -17,9 +17,9 @@ pub(super) struct Crate {
     pub(super) repository: Option<String>,
     /// The directory with the crate's source.
     pub(super) folder: PathBuf,
-    /// The SHA-256 of the crate's archive, or `None` if it's one of the workspace.
+    /// The SHA-256 of the crate's archive, or `None` if the crate is in the workspace.
     pub(super) checksum: Option<String>,
-    /// The IDs of the crates that it uses.
+    /// The IDs of the crates on which this crate depends.
     pub(super) dependencies: Vec<String>,
 }
 
@@ -33,9 +33,8 @@ pub(super) struct Contents {
     pub(super) rust: String,
 }
 
-/// Finds the crates that are linked into these crates of the workspace, and these themselves. Build
-/// scripts and procedural macros run only during the build, so they and their dependencies aren't
-/// part of the result.
+/// Finds these crates of the workspace, and all crates that are linked into them. Build scripts and
+/// procedural macros run only during the build, so they and their dependencies aren't included.
 pub(super) fn find(roots: &[&str]) -> Result<Contents, Box<dyn Error>> {
     let metadata = metadata()?;
     let checksums = checksums(&std::fs::read_to_string(
