@@ -116,8 +116,8 @@ fn main() {
         }
     }
 
-    // `resolve` doesn't cover these cases; its callers handle them. They are printed for
-    // information only.
+    // `resolve` leaves the checks of these arguments to its callers, so the results are only
+    // printed, and not compared.
     for (base, version, flags) in [
         ("cuNoSuchFunction", 12000, 0),
         ("cuMemAlloc_v2", 12000, 0),
