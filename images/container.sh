@@ -41,9 +41,10 @@ SOURCE_DATE_EPOCH="$(dpkg-deb --fsys-tarfile "$deb" | tar -t --full-time -v -f -
 export SOURCE_DATE_EPOCH
 
 log "building a Debian 13 with the package"
-# mmdebstrap copies the host's name, its name servers, and the mirror's address. podman and docker
-# write the first two files in each container. The image has no apt, so it doesn't need apt's files,
-# whose owners depend on the temporary directory's permissions.
+# mmdebstrap copies the host's name, its name servers, and the mirror's address into the image.
+# Remove them, so that the image doesn't depend on the host: podman and docker write the first two
+# files in each container, and the image has no apt. Remove apt's other files, too, because their
+# owners depend on the temporary directory's permissions.
 as_root env SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" mmdebstrap --variant=essential --mode=root --quiet \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
     --dpkgopt='path-exclude=/usr/share/locale/*' --include="$deb" \

@@ -73,7 +73,7 @@ third_party virtio-cuda-host "$doc" "${programs[@]}" vcudactl softgpu guest-libc
 while read -r page; do
     install -D -m 644 "$REPO_DIR/docs/$page" "$doc/$page"
 done < <(cd "$REPO_DIR/docs" && find . -name '*.md' -o -name '*.svg' -o -name '*.json' -o -name '*.yaml')
-# Some links lead to the rest of the source code.
+# Links that lead out of the documentation, to the source code, can't work in the package.
 ensure_packages python3
 "$IMAGES_DIR/check-links.py" --fix "$doc"
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \

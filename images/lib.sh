@@ -328,7 +328,7 @@ progress() {
                 [ $((lines % every)) -eq 0 ] || [ $((SECONDS - printed)) -ge 15 ] || continue
             else
                 [ $? -gt 128 ] || break
-                # After a timeout, the rest of the line follows.
+                # After a timeout, `read` has returned only a part of the line. Its rest follows.
                 part+="$line"
                 [ $((SECONDS - printed)) -ge 15 ] || continue
             fi

@@ -79,8 +79,8 @@ rm -rf "$out"
 mkdir -p "$build"
 
 log "unpacking $package $version"
-# Leave out files that this build doesn't read, such as most drivers. It does read all Kconfig and make
-# files.
+# Don't unpack files that this build doesn't read, such as most drivers. The build does read all
+# Kconfig and make files.
 dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
     xz -dc -T0 | tar -x -C "$build" --strip-components=1 --exclude-from="$IMAGES_DIR/uml/unneeded"
 
@@ -94,7 +94,8 @@ missing="$(grep -vxFf "$build/.config" "$out/wanted" | xargs || true)"
 [ -z "$missing" ] || die "these options did not take effect in $build/.config: $missing"
 
 log "building Linux $version for ARCH=um"
-# The compiler is a quarter faster with less optimization. The checks of --debug may depend on more.
+# Compiling takes a quarter less time with less optimization. Not with --debug, whose checks may
+# depend on the optimization.
 flags=()
 [ -n "$debug" ] || flags=(KCFLAGS=-O1)
 progress 50 "$out/build.log" nice -n 5 make -C "$build" ARCH=um -j"$(jobs_n)" "${flags[@]}" \
