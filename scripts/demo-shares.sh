@@ -14,8 +14,8 @@ share_vms() {
 # share_number VM NAME: prints the number NAME from the JSON line at the end of the VM's output.
 share_number() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/vm$1.txt"; }
 
-# How long both VMs load the GPU. Both also need the host's CPUs, whose scheduler gives one of them more
-# than the other for a second or so.
+# How long both VMs load the GPU, in seconds. Both also need the host's CPUs, and for a second or
+# so, the host's scheduler may prefer one of them.
 share_seconds=10
 
 # Boots both VMs, has both load the GPU during the same seconds, and prints their shares.
@@ -23,7 +23,7 @@ show_shares() {
     local share pids=() shape='' work30 work70 got total
     # softgpu computes on the CPU, so one block with one warp is enough to keep it busy.
     [ "$driver" != softgpu ] || shape='--blocks 1 --threads 32 --kernel-us 200'
-    # They wait for each other, because booting takes longer on a busy host.
+    # The VMs wait until both have booted, which takes longer on a busy host.
     cat >"$work/share.sh" <<SH
 set -e
 ./static/deviceinfo alloc 2G | grep -E 'total memory|allocation'

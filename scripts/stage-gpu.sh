@@ -9,7 +9,7 @@ mkdir -p "$1/qemu"
 dist="$(readlink -f "$1")"
 cd "$REPO_DIR"
 
-# Cargo names the executable after the test, followed by a hash.
+# Ask Cargo for the path of the test's executable, because its name contains a hash.
 proofs="$(scripts/cargo-release.sh test --locked --release --quiet --no-run --test proofs \
     --message-format=json | grep -o '"executable":"[^"]*/proofs-[^"]*"' | cut -d '"' -f 4)"
 install -s "$proofs" "$dist/tests/proofs"
