@@ -43,7 +43,7 @@ impl Programs {
         assert!(runs, "the guest's program did not start:\n{}", host.log());
         let finite = [(A, "hold=512"), (B, "hold=64")]
             .map(|(vm, hold)| host.spawn(vm, "spin", &[hold, "loop", "input"]).0);
-        // Its kernel is taken off the GPU again and again.
+        // Both VMs use the GPU, so this kernel is evicted again and again.
         let (endless, _) = host.spawn(B, "spin", &["forever"]);
         let held = [host.memory(A), host.memory(B)];
         let is_quiet = || (sessions(host, A).len(), sessions(host, B).len()) == (1, 2);

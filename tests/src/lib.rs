@@ -170,8 +170,8 @@ impl Host {
         spawner_socket(&self.dir)
     }
 
-    /// Returns the inode number of the broker's record, which the spawner keeps. A record that is
-    /// written again is another file.
+    /// Returns the inode number of the file with the broker's record, which the spawner keeps. The
+    /// number changes whenever the broker writes the whole record, and not when it appends lines.
     pub fn record(&self) -> u64 {
         let spawner = self.spawner.as_ref().expect("the spawner outlives the broker").id();
         let folder = std::fs::read_dir(format!("/proc/{spawner}/fd")).unwrap();
@@ -325,9 +325,9 @@ impl Host {
         (child, String::from_utf8(line).unwrap())
     }
 
-    /// Does the same as `memory`, but first waits until the broker has measured the size of a
-    /// context. The broker gets the size from NVML within a second or two after the first worker is
-    /// ready.
+    /// Does the same as [`Self::memory`], but first waits until the broker has measured the size of
+    /// a context. The broker gets the size from NVML within a second or two after the first worker
+    /// is ready.
     pub fn settled_memory(&self, vm: Vm) -> (u64, u64) {
         let mut last = self.memory(vm);
         if driver() == "softgpu" {

@@ -1,6 +1,6 @@
-//! When a worker, a VM's device process, or the spawner ends, or vcudad doesn't return, programs get an
-//! error, and new programs work with the next one. The guest is user-mode Linux; in the other VM,
-//! programs run without a guest.
+//! When a worker, a VM's device process, or the spawner ends, or vcudad isn't started again in
+//! time, programs get an error. New programs work once the process has been replaced. VM A's guest
+//! is user-mode Linux; VM B's programs run without a guest.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -163,9 +163,9 @@ fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
         println!("round {round}: the programs got an error after {} ms", time.as_millis());
         assert!(time < LIMIT, "{time:?}");
         guest.passes(&format!("new{round}"), "vectoradd");
-        // This one makes its next call only now.
+        // The program that sleeps made no call until now, so only its next call fails.
         guest.fails(&sleeps);
-        // The new process begins only when nothing uses the guest's pages any more.
+        // The new device process must start only when no worker uses the guest's pages any more.
         let log = host.log();
         let starts: Vec<_> = log.match_indices("device process started").collect();
         let ends: Vec<_> = log.match_indices("workers: session ended").collect();
@@ -191,7 +191,8 @@ fn a_program_that_starts_after_the_device_process_was_replaced_works() {
     let restarted =
         eventually(Duration::from_secs(10), || host.device(A).is_some_and(|now| now != device));
     assert!(restarted, "{}", host.log());
-    // The guest's driver needs some time to notice that, and to initialize the device again.
+    // The guest's driver needs some time to notice the new device process, and to initialize the
+    // device again.
     let names: Vec<_> = (0..16).map(|number| format!("later{number}")).collect();
     for name in &names {
         guest.spawn(name, "vectoradd");
@@ -252,8 +253,8 @@ fn only_the_sessions_of_a_killed_worker_or_device_process_end() {
     new_programs_work(&host, &mut guest);
 }
 
-/// Kills with this function what all sessions need. The programs must get an error, and new ones
-/// work once both vcudad and its spawner run again.
+/// `kill` ends vcudad or the spawner. All programs must get an error, and new programs must work
+/// once both processes run again.
 fn all_sessions_end(name: &str, kill: impl FnOnce(&mut Host)) {
     let mut host = Host::start_beside_spawner(&[A, B], 2);
     let mut guest = Guest::start(&host);

@@ -73,7 +73,7 @@ fn no_user_can_take_all_exports() {
     assert!(host.log().contains(why), "{}", host.log());
 }
 
-/// JAX doesn't look for GPUs without this name.
+/// JAX uses GPUs only if /dev/nvidiactl exists.
 #[test]
 fn the_device_has_the_name_of_nvidias_control_device() {
     let host = Host::start(&[A]);
@@ -82,7 +82,8 @@ fn the_device_has_the_name_of_nvidias_control_device() {
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
-/// The CDI specification gives containers these names of the device.
+/// The CDI specification gives a container the device as /dev/nvidiaN for each GPU that the
+/// container should see.
 #[test]
 fn a_container_sees_the_gpus_whose_files_it_has() {
     let host = Host::start(&[A]);
@@ -109,7 +110,7 @@ fn the_device_can_be_unbound_while_sessions_are_live() {
     selftest("selftest", &["unbind"]);
 }
 
-/// Otherwise, nothing in the guest says why programs don't start.
+/// Without this message, nothing in the guest would explain why programs don't start.
 #[test]
 fn the_kernel_log_says_that_the_host_does_not_respond() {
     let host = Host::start(&[A]);

@@ -1,6 +1,6 @@
-//! The proofs, in one program: linking one for each file takes longer, and with a name of its own,
-//! Cargo needs no `--package`, with which it would select other features and so compile most
-//! dependencies again.
+//! The end-to-end tests, in one program, because linking a program for each file would take longer.
+//! The program's name is unique, so `cargo test --test proofs` needs no `--package`, with which
+//! Cargo would select other features, and so compile most dependencies again.
 
 mod arguments;
 mod control;

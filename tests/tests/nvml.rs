@@ -72,7 +72,7 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
 #[test]
 fn nvml_shows_the_pcie_link_that_the_host_reports() {
     let mut host = Host::start(&[A]);
-    // Without NVML on the host, the link is unknown.
+    // Without NVML on the host, the PCIe link is unknown.
     assert!(!list(&host, A).contains("Pcie"));
     let mut nvml = Nvml::install(&mut host, &[A]);
     let shows = |host: &Host, values: [u64; 4]| {

@@ -62,7 +62,7 @@ fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_th
 fn local_memory_of_graphs_does_not_exceed_the_quota() {
     const QUOTA: u64 = 1 << 30;
     const VM: Vm = Vm { memory_max: "1G", ..A };
-    // The driver has room for all of it.
+    // softgpu has enough memory for all three contexts, so that only the quota limits them.
     let host = Host::start_in(&[("SOFTGPU_MEMORY", "64G")], &[(VM, "")]);
     let (mut program, line) = host.spawn(VM, "graphlocal", &[]);
     assert_eq!(line, "granted refused refused", "{}", host.log());

@@ -13,7 +13,7 @@ use virtio_cuda_tests::{A, B, Host, eventually};
 fn programs_continue_and_their_memory_stays_charged() {
     let mut host = Host::start_beside_spawner(&vms(), 60);
     let mut programs = Programs::start(&host);
-    // In a longer time, the spawner closes the gates.
+    // After one second without vcudad, the spawner closes all gates, so cover that, too.
     for without in [Duration::ZERO, Duration::ZERO, Duration::from_millis(1500)] {
         assert!(host.kill_broker(libc::SIGTERM).success(), "{}", host.log());
         std::thread::sleep(without);
@@ -47,7 +47,7 @@ fn sessions_end_if_vcudad_does_not_return() {
     assert!(host.run(A, "vectoradd", &[]).status.success());
 }
 
-/// Neither waits for vcudad, which would look as if it were slow.
+/// vcudactl must fail immediately. If it waited for vcudad, vcudad would only seem to be slow.
 #[test]
 fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
     let mut host = Host::start_beside_spawner(&[A, B], 60);
@@ -58,7 +58,8 @@ fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
     };
     signal("-STOP");
     let (code, text) = host.refused(&["vm", "ls"]);
-    // Otherwise, it would stay if the test fails.
+    // Continue vcudad before checking the result. Otherwise, it would remain stopped if a check
+    // fails.
     signal("-CONT");
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains(&format!("kill -CONT {pid}")), "{text}");
@@ -74,13 +75,14 @@ fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
     host.ask(&["vm", "ls"]);
 }
 
-/// cloud-hypervisor connects again as soon as its connection has ended. It gives up the device if the
-/// next connection ends, too, but not if there is nobody to connect to.
+/// cloud-hypervisor connects again as soon as its connection has ended. It gives up the device if
+/// the next connection ends, too, but tries again if the connection is refused.
 fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
     let mut host = Host::start_beside_spawner(&[A, B], 1);
     let socket = host.socket(A);
     let mut connection = UnixStream::connect(&socket).unwrap();
-    // The program's own connection is accepted after that one.
+    // vcudad accepts connections in order, so once the program has its connection, the one above
+    // has been accepted, too.
     assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
     let next = std::thread::spawn(move || {
         let _ = connection.read(&mut [0]);
@@ -99,7 +101,8 @@ fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
 fn no_vmm_connects_to_a_socket_that_is_about_to_close() {
     ends_without_accepting_others(|host| assert!(host.kill_broker(libc::SIGTERM).success()));
     ends_without_accepting_others(|host| assert!(host.end().success()));
-    // Here, it depends on the order in which the kernel closes a killed process's sockets.
+    // If the spawner is killed, the result could depend on the order in which the kernel closes the
+    // sockets of its processes, so try this several times.
     for _ in 0..20 {
         ends_without_accepting_others(Host::kill_spawner);
     }
@@ -123,8 +126,9 @@ fn programs_continue_after_vcudad_was_killed() {
     assert!(!host.control().exists() && !host.socket(A).exists());
 }
 
-/// Encoding the whole record takes longer the more VMs and sessions there are, so nothing that a guest
-/// does may cause it. Sessions that only lines have been added for continue, too.
+/// The time to write the whole record grows with the number of VMs and sessions, so a guest must
+/// not be able to cause that. vcudad only appends lines to it for the guest's sessions. After a
+/// restart of vcudad, the sessions in such lines continue, too.
 #[test]
 fn guests_only_add_to_the_record() {
     let mut host = Host::start_beside_spawner(&[A, B], 60);

@@ -62,7 +62,7 @@ impl Peer {
         let _ = self.channel.write_all(&[1]);
         let output = self.child.wait_with_output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
-        // The lines with this mark count the calls, for the process that runs the cases.
+        // Remove the lines that count calls. They are for the runner of the conformance cases.
         let messages: Vec<_> = text.lines().filter(|line| !line.starts_with('\u{1}')).collect();
         (output.status.success(), messages.join("\n"))
     }
@@ -163,8 +163,9 @@ fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
     other.wait().unwrap();
 }
 
-/// Starts a program in A, which the driver reports, and then reports memory for no process, as it does
-/// for exported memory that its creator has released. Returns the program.
+/// Starts a program in VM A, for whose worker the fake NVML reports memory, and then has NVML
+/// report memory that belongs to no process, as for exported memory that its creator has released.
+/// Returns the program.
 fn hide_memory(host: &mut Host, nvml: &mut Nvml) -> Child {
     let (program, _) = host.spawn(A, "spin", &["loop"]);
     nvml.say(&format!("process 0 {} 1", host.workers(A)[0]));
@@ -182,7 +183,8 @@ fn memory_that_is_reported_for_no_process_is_found() {
     let mut nvml = Nvml::install(&mut host, &[A, B]);
     let (mut other, _) = host.spawn(B, "spin", &["loop"]);
     let mut program = hide_memory(&mut host, &mut nvml);
-    // It may be either VM's, also later: B's device process may have the descriptor.
+    // The hidden memory may belong to either VM, even after B's worker has ended, because B's
+    // device process may have its descriptor. So neither VM may be ended.
     other.kill().unwrap();
     other.wait().unwrap();
     let ended = || host.workers(B).is_empty();

@@ -149,7 +149,8 @@ fn ctrl_c_ends_a_program_with_an_endless_kernel() {
     freed_within_a_second(&host, idle.0);
 }
 
-/// Here, the program waits in the guest driver.
+/// Unlike in the test without a guest, the program waits in the guest driver when it gets the
+/// signal.
 #[test]
 fn ctrl_c_ends_a_program_with_an_endless_kernel_in_a_vm() {
     let host = host();

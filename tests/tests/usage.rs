@@ -194,7 +194,7 @@ fn usage_goes_to_the_month_in_which_it_was() {
     assert!(eventually(NEVER, || used(&host, "a") > 0));
     let (this_month, ..) = rows(&host, "1970-01").remove(0);
     host.end();
-    // As if that had been in another month.
+    // Change the saved month, as if A had used the GPU in an earlier month.
     let text = std::fs::read_to_string(file(&host)).unwrap();
     std::fs::write(file(&host), text.replace(&this_month, "2020-02")).unwrap();
     host.restart(&[A, B]);
@@ -253,7 +253,7 @@ fn a_full_disk_stops_neither_counting_nor_reports() {
     assert!(host.log().contains("cannot save the usage of VMs"), "{}", host.log());
     let warning = host.vcudactl(&["usage"]).output().unwrap().stderr;
     assert!(String::from_utf8(warning).unwrap().contains("could not save usage"));
-    // A change of a VM's settings can be saved: it's another file.
+    // VMs' settings are in another file, so they can still be saved.
     let set = host.vcudactl(&["vm", "set", "a", "--compute-weight", "7"]).status();
     assert!(set.unwrap().success(), "{}", host.log());
     std::fs::remove_file(next).unwrap();

@@ -22,7 +22,8 @@ fn print(host: &Host, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the reason for which a VM waits according to the metrics, which have at most one.
+/// Returns the reason for which a VM waits according to the metrics. At most one reason may have
+/// the value 1.
 fn measured(host: &Host, vm: Vm) -> Option<String> {
     let page = host.metrics();
     let start = format!("virtio_cuda_waiting{{vm=\"{}\",gpu=\"0\",reason=\"", vm.name);
@@ -35,8 +36,8 @@ fn measured(host: &Host, vm: Vm) -> Option<String> {
     })
 }
 
-/// Waits until the API gives this reason, and then until each of the other places does. The VM may
-/// run in between.
+/// Waits until the API gives this reason, and then until `vm show`, `top`, and the metrics do. The
+/// VM may stop waiting for a moment between these checks.
 fn shows(host: &Host, vm: Vm, reason: &str, of: Option<Vm>, text: &str) {
     let expected = match of {
         Some(of) => json!({"reason": reason, "vm": of.name}),
@@ -66,7 +67,7 @@ fn end(mut program: Child) {
 
 #[test]
 fn a_vm_shows_why_it_waits() {
-    // C waits nearly always while B has work.
+    // B has 10,000 times the weight of C, so C waits nearly always while B has work.
     let (cap, much, little) =
         ("compute.max = \"10%\"", "compute.weight = 10000", "compute.weight = 1");
     let host = Host::start_with(&[(A, cap), (B, much), (C, little)]);

@@ -1,12 +1,12 @@
-//! Programs that connect to the socket themselves, as in a container, and that natively work beside
-//! other tools.
+//! Programs that connect to the VM's socket themselves, as in a container. They must also work with
+//! tools such as address sanitizers, as they do with NVIDIA's library.
 
 use std::path::Path;
 use std::process::Command;
 use virtio_cuda_tests::{A, Host, dist};
 
-/// The library reads and replaces pages with what an address sanitizer has put between the program's
-/// buffers.
+/// The guest library reads and replaces whole pages, including the redzones that an address
+/// sanitizer puts between the program's buffers. It must not report that as an error.
 #[test]
 fn an_address_sanitizer_accepts_registered_memory() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/without_vm/sanitized.c");

@@ -17,10 +17,10 @@ use virtio_cuda_tests::random::Random;
 
 /// Pause between two actions.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The most programs that run in attacked VMs at the same time.
+/// Maximum number of programs that run in attacked VMs at the same time.
 const PROGRAMS: usize = 190;
-/// The most programs that are started within `RECENT`, because each start takes CPU time in the
-/// program, in vcudad, and in a worker.
+/// Maximum number of programs that are started within `RECENT`. There is a limit, because each
+/// start takes CPU time in the program, in vcudad, and in a worker.
 const STARTS: usize = 8;
 const RECENT: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,8 @@ pub struct Attacker<'w> {
     host: &'w Host,
     pub client: Client,
     pub programs: Programs,
-    /// How often each kind of action was performed, and how often it had no object.
+    /// For each kind of action, how often it was performed, and how often it was skipped because
+    /// there was no VM, program, or process to perform it on.
     pub counts: BTreeMap<&'static str, (u64, u64)>,
     exists: Vec<bool>,
 }
@@ -75,7 +76,7 @@ impl<'w> Attacker<'w> {
         all.filter(|session| session.vm >= UNHARMED).collect()
     }
 
-    /// Performs an action. Returns false if it has no object.
+    /// Performs an action. Returns false if there is no object to perform it on.
     fn perform(&mut self, action: &Action) -> bool {
         let spawner = self.world.spawner;
         match action {

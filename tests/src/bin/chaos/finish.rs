@@ -12,8 +12,9 @@ use crate::processes::{self, Resources};
 use crate::settle::{SETTLE, settled};
 use crate::world::World;
 
-/// Lines that may be logged: at the start, and for each VM at once and per second. They follow from
-/// the limits in docs/configuration.md, for a dozen kinds of lines.
+/// The number of lines that vcudad may log: at the start, and for each VM, a burst and a number per
+/// second. A VM can cause a dozen kinds of lines, each of which has the limits in
+/// docs/configuration.md.
 const LINES: usize = 1000;
 const LINES_AT_ONCE: usize = 1000;
 const LINES_PER_SECOND: usize = 30;
@@ -62,7 +63,7 @@ pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
         }
         let count = |name: &str| counts.get(name).copied().unwrap_or(0);
         let (devices, workers) = (count("vhost-device-cu"), count("vhost-cuda-work"));
-        // If workers have a jail, there is one of each.
+        // If workers run in a jail, the spawner has one child of each of these names.
         let helpers = count("vcudad-pid-ns").min(1) + count("vhost-cuda-supe").min(1);
         let others = counts.values().sum::<u64>() - devices - workers - helpers;
         // Two for each of the two GPUs.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::flood::Flood;
 use virtio_cuda_tests::random::Random;
 
-/// VMs of a run, and how many of them, from the first, are never attacked.
+/// The number of VMs. The first `UNHARMED` of them are never attacked.
 pub const VMS: usize = 50;
 pub const UNHARMED: usize = 8;
 /// `memory.max` of a new VM.

@@ -18,14 +18,15 @@ use virtio_cuda_tests::random::Random;
 
 /// Threads that run programs in unharmed VMs.
 const BYSTANDERS: usize = 2;
-/// Time between two pauses in which the figures of the ledger must agree.
+/// After each period of this length, the attacks pause, and the figures of the ledger must agree.
 const ROUND: Duration = Duration::from_secs(20);
 /// Runs the test. Returns whether there was no violation.
 pub fn run(options: &Options) -> bool {
     processes::adopt_orphans();
     fs::create_dir_all(&options.out).expect("cannot create the output directory");
     let journal = File::create(options.out.join("actions.log")).expect("cannot write the journal");
-    // Each GPU has room for all VMs, but not for all of their largest limits.
+    // A GPU has enough memory for the initial `memory.max` of all VMs, but not for the highest ones
+    // that the actions set.
     let env = [("SOFTGPU_DEVICES", "2"), ("SOFTGPU_MEMORY", "8G")];
     let host = Host::start_in(&env, &[]);
     let world = World::new(vms(), host.pid(), host.control(), journal);

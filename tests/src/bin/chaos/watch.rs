@@ -59,7 +59,8 @@ fn sample(
     let mut total = 0;
     for account in ledger::accounts(&stats) {
         let key = (account.vm.clone(), account.gpu);
-        // A limit can be set below the current use, which must not grow then.
+        // `memory.max` may be set below the VM's current use. Until the use is within the limit
+        // again, it must not grow.
         let old = before.get(&key).map_or(0, |old| old.used.max(old.max));
         let vm = world.index(&account.vm);
         let set = vm.map_or(0, |vm| world.highest_limit(vm, last));

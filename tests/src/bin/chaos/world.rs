@@ -12,7 +12,7 @@ use virtio_cuda_tests::Vm;
 use crate::plan::VMS;
 use crate::processes;
 
-/// The first of the VMs' uids, which the control API allows.
+/// The uid of the first VM's processes. It's in the range that the control API allows.
 const FIRST_UID: u32 = 2_113_929_216 + 40_000;
 /// After this many violations, further ones are only counted.
 const SHOWN: usize = 50;

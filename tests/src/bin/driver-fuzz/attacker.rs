@@ -18,14 +18,15 @@ use crate::withheld::Withheld;
 
 /// Threads of a process.
 const THREADS: u64 = 4;
-/// Files of a process: each can be a session.
+/// Maximum number of device files that a process has open. Each file can become a session.
 const FILES: usize = 4;
-/// Regions of a process that its threads remember.
+/// Number of regions whose mmap offsets a process's threads remember.
 const REGIONS: usize = 8;
 /// Children of a process at a time.
 const CHILDREN: i32 = 4;
 
-/// State that an attacker's threads share. It may be wrong: another thread may have closed a file.
+/// State that an attacker's threads share. It may be outdated. For example, another thread may have
+/// closed a file.
 struct Shared {
     device: &'static CStr,
     counts: Counts,
@@ -38,7 +39,8 @@ struct Shared {
     regions: [AtomicU64; REGIONS],
     threads: [AtomicI32; THREADS as usize],
     children: AtomicI32,
-    /// Operations until the end, and how it ends.
+    /// The number of operations that are left, and whether the process then kills itself instead of
+    /// exiting.
     left: AtomicI64,
     is_killed: bool,
 }
@@ -67,14 +69,15 @@ impl Shared {
 pub struct Life {
     /// The number of its operations.
     pub operations: u64,
-    /// Whether it's killed, perhaps during operations of other threads, or exits.
+    /// Whether the process is killed in the end, perhaps during operations of other threads,
+    /// instead of exiting.
     pub is_killed: bool,
 }
 
-/// If no thread has finished an operation for this long, all may wait for something that doesn't
-/// happen. Signals end some waits.
+/// If no thread has finished an operation for this long, all of them may wait for something that
+/// never happens. Threads then get signals, which end some waits.
 const STALLED: Duration = Duration::from_millis(20);
-/// After so many times, an attacker's life ends while its threads wait.
+/// After this many such periods in a row, the process ends, although its threads still wait.
 const STALLS: u32 = 25;
 
 /// Performs operations until the end of the attacker's life. Never returns.
@@ -294,8 +297,9 @@ impl Thread {
 
     // ---- ioctls ----
 
-    /// Performs an ioctl with a copy of these bytes, which may be changed, and at an address that may
-    /// be invalid. Returns the copy's offset in the thread's own memory if it's there.
+    /// Performs an ioctl. The argument is a copy of these bytes, of which some may be changed, at
+    /// an address that may be invalid. If the copy is in the thread's own memory, returns its
+    /// offset there.
     fn ioctl(&mut self, number: u64, argument: &[u8]) -> Result<Option<usize>, c_int> {
         let mut copy = [0; 64];
         let len = argument.len().min(64);

@@ -71,8 +71,8 @@ pub const OPS: [(Op, &str, u64); 26] = [
 
 /// The ioctls of programs that use the device, whose errors the uAPI header lists.
 const IOCTLS: [Op; 9] = [Info, Query, Start, Alloc, Pin, Release, Kick, Wait, Submit];
-/// The errors that it lists for all ioctls, and those of the system call itself. With a device that
-/// follows the specification, EPROTO doesn't happen.
+/// The errors that the uAPI header lists for all ioctls, and those of the system call itself.
+/// EPROTO isn't here, because it only happens if the device violates the specification.
 const DOCUMENTED: [c_int; 11] = [
     0,
     libc::EBADF,
@@ -87,7 +87,7 @@ const DOCUMENTED: [c_int; 11] = [
     libc::EOPNOTSUPP,
 ];
 
-/// Numbers of errors that are counted apart. Others count as the last one.
+/// The number of errno values that are counted separately. Higher ones count as the last one.
 const ERRNOS: usize = 136;
 
 type Table = [[AtomicU64; ERRNOS]; OPS.len()];

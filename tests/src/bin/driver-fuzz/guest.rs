@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How much more memory may be in use after an attack. Regions are that large together after a few
 /// dozen.
 const TOLERANCE: u64 = 8 << 20;
-/// The same for a kernel that records allocations, and delays the reuse of memory.
+/// The tolerance for a debug kernel, which records allocations and delays the reuse of memory.
 const TOLERANCE_OF_DEBUG_KERNEL: u64 = 64 << 20;
 
 /// Writes a line to the kernel's log, from which on warnings count.
@@ -42,7 +42,7 @@ fn free_memory() -> u64 {
     // SAFETY: the call takes no pointers.
     unsafe { libc::sync() };
     let _ = fs::write("/proc/sys/vm/drop_caches", "3");
-    // Most free pages, and those that each CPU has for itself.
+    // Add the zones' free pages, and the free pages that each CPU keeps in its own list.
     let text = fs::read_to_string("/proc/zoneinfo").unwrap_or_default();
     let number = |line: &str| {
         let line = line.trim_start();

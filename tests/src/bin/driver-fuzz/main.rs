@@ -37,7 +37,8 @@ const ATTACKERS: u64 = 3;
 /// The user that attacks.
 const NOBODY: u32 = 65534;
 /// The most memory in MiB that all programs together may share with the device. The device's limit
-/// per session keeps the attackers below it, so that the heartbeat can have some.
+/// per session keeps the attackers below this, so that the CUDA program that must pass can share
+/// some, too.
 const PINNED_MIB: u64 = 400;
 /// How long an attacker may take until it has exited: much longer than its own limit, because a
 /// kernel that checks everything is slow.

@@ -77,7 +77,7 @@ impl Playground {
         self.page(random) + random.pick(&[0, 0, 8, 1, PAGE - 8, PAGE - 16, PAGE - 4, PAGE - 1])
     }
 
-    /// Returns a length that fits to a slot.
+    /// Returns a length that fits into a slot.
     pub fn len(&self, random: &mut Random) -> u64 {
         let pages = random.pick(&[1, 1, 2, 3, 16, 17, 128, 256, 256, 512]);
         pages * PAGE
@@ -135,7 +135,7 @@ impl Source {
         source
     }
 
-    /// Copies bytes to an address, if there is writable memory.
+    /// Copies bytes to an address. Fails if there is no writable memory.
     pub fn put(&self, bytes: &[u8], at: u64) -> Result<i64, c_int> {
         // SAFETY: the buffer is valid for its length. The kernel checks the address `at`, which isn't
         // in memory that this program uses otherwise.
@@ -145,7 +145,7 @@ impl Source {
         }
     }
 
-    /// Copies junk to an address or from there.
+    /// Copies junk to an address, or copies bytes from there.
     pub fn fill(&self, random: &mut Random, at: u64) -> Result<i64, c_int> {
         let len = random.pick(&[1, 4, 8, 64, 4096, 8192]);
         let from = (SCRATCH + random.within(0, JUNK - len)) as i64;

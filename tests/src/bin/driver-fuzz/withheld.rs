@@ -49,13 +49,13 @@ struct Zero {
     done: i64,
 }
 
-/// A file that decides about an attacker's pages.
+/// A userfaultfd, with which threads withhold and supply the attacker's pages.
 pub struct Withheld {
     file: c_int,
 }
 
 impl Withheld {
-    /// Opens the file. If the kernel doesn't allow it, later calls fail.
+    /// Opens the userfaultfd. If the kernel doesn't allow that, later calls fail.
     pub fn new() -> Self {
         // SAFETY: the call takes no pointers.
         let file = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_NONBLOCK) } as c_int;
