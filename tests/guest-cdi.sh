@@ -11,7 +11,7 @@ ensure_packages podman crun python3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/root" "$work/cdi"
-# On this machine, other files take the place of the guest's.
+# This machine needn't have the device and the guest libraries, so mount other files in their place.
 for spec in nvidia nvidia-smi; do
     sed -e 's|hostPath: /dev/virtio-cuda0|hostPath: /dev/null|' \
         -e 's|^\( *\)path: /dev/virtio-cuda0|&\n\1hostPath: /dev/null|' \

@@ -101,7 +101,8 @@ row_abuse() {
     start_broker < <(echo "warm_workers = $((attackers + 1))"; vm a "$memory" 'compute.weight = 99'
         vm b "memory.max = \"$((6 * attackers))G\"" 'compute.weight = 1') || return 1
     abused_kernels a b || return 1
-    # Clearing memory may also take bandwidth, which the kernels don't need.
+    # Clearing memory may also take memory bandwidth, which the kernels above don't need, so measure
+    # memsets, too.
     alone alone-memset a operations --kind memset --seconds "$alone_seconds" || return 1
     for kind in alloc array; do
         [[ " $(abuse_kinds) " = *" $kind "* ]] || continue

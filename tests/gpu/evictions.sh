@@ -48,7 +48,7 @@ rm -f "$out"/table.md "$out"/*-vcudad.log "$out"/*.pids "$out"/*.runs
 work=$(mktemp -d)
 chmod 755 "$work"
 row=evictions failures=0 settle=1
-# load.sh expects these. No load is started at an agreed time here.
+# load.sh expects these variables. Here, no load starts to count its work at an agreed time.
 # shellcheck disable=SC2034
 at=0 lead=0
 . "$here/load.sh"
@@ -338,7 +338,7 @@ row_results() {
 
 row_requests() {
     local name command before began slices
-    # Workers then log each change of a time slice.
+    # Have workers log each change of a time slice.
     local -x RUST_LOG=$RUST_LOG,rm_control::timeslices=trace
     run_natively
     before=$(kernel_xids)
@@ -351,7 +351,7 @@ row_requests() {
         eval "command=(${commands[$name]})"
         began=$SECONDS
         repeat "$name" "${expected[$name]}" "${command[@]}" &
-        # A run that has begun counts if it takes longer than this.
+        # After 4 s, no other run begins, but the last run may take longer, and counts.
         while [ $((SECONDS - began)) -lt 4 ]; do sleep 0.2; done
         touch "$work/over"
         wait $!
@@ -545,7 +545,7 @@ row_faults() {
         freed "$at" $((during - hold + 64))
         result "the same: time until $hold MiB are free" "$free_after ms" 'at most 1000 ms' "$free_after <= 1000"
     fi
-    # The broker is stopped for at least 3 s.
+    # Continue the broker when it has been stopped for at least 3 s.
     took=$((2500 - ($(date +%s%3N) - at)))
     [ $took -le 0 ] || sleep "$(calc "$took / 1000")"
     kill -CONT "${brokers[0]}"
@@ -555,7 +555,8 @@ row_faults() {
     start_known b b "$known_ms"
     known 'a new program, after the broker continues' b
 
-    # A killed broker. Without it, no GPU memory is used.
+    # The broker is killed. While there is no broker, no GPU memory is used, so measure what the
+    # system uses.
     stop_broker
     sleep 1
     before=$(used)

@@ -54,7 +54,8 @@ row_latency() {
         wait_loads || return 1
         quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
         bar=$([ $how = eager ] && echo 1.10 || echo 1.25)
-        # The 1 ms is for a kernel of the batch VM, for where kernels can't be evicted.
+        # Allow 1 ms, because where kernels can't be evicted, a request may wait for a kernel of the
+        # batch VM.
         result "p99 at 50 requests/s beside 1 ms kernels, $how" \
             "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × alone + 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
             "at most $bar × alone + 1 ms" "$beside <= $bar * $quiet + 1"
@@ -89,7 +90,8 @@ row_second() {
     chain_calibrated
     start_broker < <(echo 'warm_workers = 2'
         vm latency "$memory" 'gpus = ["1"]' 'class = "latency"'; vm batch "$memory" 'gpus = ["0", "1"]') || return 1
-    # The worker of this program creates its context on that GPU after its session has begun.
+    # CUDA_VISIBLE_DEVICES selects the VM's second GPU, on which the worker creates a context only
+    # after the program's session has begun.
     CUDA_VISIBLE_DEVICES=1 outlast_alone alone-1000 batch 1000 || return 1
     for how in eager graph; do
         requests_alone "$how" || return 1
@@ -114,7 +116,8 @@ short_programs() {
     echo "{\"per_second\":$(calc "$count / $lasts")}"
 }
 
-# create NAME COMMAND...: starts COMMAND twice at once. Both create contexts, and print how many a second.
+# create NAME COMMAND...: starts COMMAND twice. Each of the processes creates contexts, and prints
+# how many per second.
 create() {
     local name=$1 number
     shift
@@ -148,7 +151,8 @@ row_contexts() {
         wait_loads && created "$kind-$how" || return 1
         request_beside "$how" "$kind-$how" "one that never ends, and $number $kind/s"
         [ $kind-$how = contexts-single ] || continue
-        # What the driver and the GPU themselves take.
+        # For comparison: how much the driver and the GPU themselves delay requests while contexts
+        # are created.
         create native in_vm native "$programs/evicted" --mode contexts --seconds $lasts --per-second "$(calc "$number / 2")"
         meet_in "$lead"
         chain native native ${how_options[single]} --per-second 50 --seconds "$seconds"

@@ -67,7 +67,7 @@ result 'a VM without MPS beside one with MPS gets half' "$beside%" '45 to 60%' "
 limit=$(in_vm b "$dist/programs/static/deviceinfo" alloc 3G | grep -o 'allocation.*')
 result 'an allocation past mps.pinned_memory_limit' "$limit" 'refused' "$([[ $limit == *refused* ]] && echo 1 || echo 0)"
 
-# Report this without a bar, because MPS makes no guarantee in this case.
+# MPS doesn't guarantee that a client survives another client's fault, so report this without a bar.
 meet_in "$lead"; saturate beside-fault a
 sleep "$lead"
 in_vm b "$dist/programs/static/illegaladdress" >"$out/fault.txt" 2>&1

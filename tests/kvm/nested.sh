@@ -107,10 +107,10 @@ run_here() {
         sh "$work/root" "$programs" </dev/null 2>&1 | report || true
 }
 
-# Without output for so many seconds, the machine has stopped: it prints a line every 10 s.
+# The machine prints a line every 10 s. If it prints nothing for this many seconds, it has stopped.
 silence=120
 
-# has_stopped: whether at least one of the machine's CPUs has. What a guest printed begins with '|'.
+# has_stopped: whether the machine or one of its CPUs has stopped. Lines of guests begin with '|'.
 has_stopped() {
     [ $(($(date +%s) - $(stat -c %Y "$log"))) -ge $silence ] ||
         has_text '^\[[ 0-9.]*\] rcu.*detected stalls'
@@ -144,8 +144,8 @@ passed='' SECONDS=0
 for round in 1 2 3 4 5; do
     log=$logs/nested-$round.log
     if [ -n "$tcg" ]; then run_here; else run_in_machine; fi
-    # Before these lines, a panic is that of the machine, and not one of a guest. It's also reset
-    # without a message.
+    # If the log has neither of these lines, the machine itself has panicked, or was reset without a
+    # message.
     ! has_text '^nested: done$' && ! has_text '^virtio-cuda-exit' || break
     [ -z "$tcg" ] && [ $SECONDS -lt "$limit" ] && [ "$round" -lt 5 ] || break
     passed+=$(passed_cases)

@@ -37,7 +37,7 @@ int main() {
     REQUIRE(counter == 6, "%d", counter);
     REQUIRE(place == &table[6] && *place == 18, "%p %p", (void *)place, (void *)table);
 
-    // Two kernels in a stream, with a write between the launches' waits.
+    // Launches two kernels before it waits, after the host has written the counter.
     cudaStream_t stream;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     counter = 100;

@@ -57,7 +57,7 @@ static void default_stream() {
     CHECK(cudaMalloc(&data, BYTES));
     fill<<<8, 128, 0, blocking>>>(data, 1);
     slow_step<<<1, 32, 0, blocking>>>(data, 10, 3);
-    // This runs on the legacy default stream, after all work on the blocking stream.
+    // The copy runs on the legacy default stream, after all earlier work on the blocking stream.
     CHECK(cudaMemcpy(&value, data + N - 1, sizeof value, cudaMemcpyDeviceToHost));
     REQUIRE(value == N * 10 + 3, "%d, not %d", value, N * 10 + 3);
     slow_step<<<1, 32>>>(data, 2, 1);

@@ -6,7 +6,7 @@ use std::process::Command;
 use virtio_cuda_tests::{A, Host, dist};
 
 /// The guest library reads and replaces whole pages, including the redzones that an address
-/// sanitizer puts between the program's buffers. It must not report that as an error.
+/// sanitizer puts between the program's buffers. The sanitizer must not report that as an error.
 #[test]
 fn an_address_sanitizer_accepts_registered_memory() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/without_vm/sanitized.c");

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// How often a comparison is repeated if the amounts differ.
 const ROUNDS: usize = 5;
-/// How long to wait between two looks at the amount.
+/// How long to wait between two queries of the amount.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The number of looks without a change after which no other process seems to change the amount. The
+/// After this many queries with the same result, no other process seems to change the amount. The
 /// driver takes a while to free a process's memory after the process has exited.
 const QUIET: usize = 5;
 /// The maximum number of looks.

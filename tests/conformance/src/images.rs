@@ -59,7 +59,8 @@ const TEXT: &str = concat!(
     kernel!("integers2d", "tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%d0, {%f0, %f1}];\n"),
     kernel!("texture_size", "txq.width.b32 %r4, [%d0];\ntxq.height.b32 %r5, [%d0];\n"),
     kernel!("surface_size", "suq.width.b32 %r4, [%d0];\nsuq.height.b32 %r5, [%d0];\n"),
-    // The first word is the byte in the row, and the last one is the value to store.
+    // The surface kernels get an offset in the row in bytes as the first word, and store the last
+    // word.
     kernel!("store2d", "sust.b.2d.b32.trap [%d0, {%r0, %r1}], {%r3};\n"),
     kernel!("store2d_zero", "sust.b.2d.b32.zero [%d0, {%r0, %r1}], {%r3};\n"),
     kernel!("store2d_clamp", "sust.b.2d.b32.clamp [%d0, {%r0, %r1}], {%r3};\n"),

@@ -34,7 +34,7 @@ impl Channel {
         Ok(bytes)
     }
 
-    /// Tells the other process that this one has come to its next step.
+    /// Notifies the other process that this one has come to its next step.
     pub fn signal(&mut self) -> Outcome {
         self.send(&[1])
     }
@@ -91,8 +91,8 @@ impl Peer {
         }
     }
 
-    /// Returns the reason why the role has failed, if it has, and otherwise this outcome of the
-    /// case, which may be a consequence.
+    /// If the role has failed, returns its failure, because the case may have failed only as a
+    /// consequence. Otherwise, returns the outcome of the case.
     pub fn conclude(self, outcome: Outcome) -> Outcome {
         match outcome {
             Ok(()) => self.end(),

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 /// The names of a cell's row and column in the part of the table that belongs to a kind.
 pub type Cell = (String, String);
 
-/// Runs a cell of a kind, and returns its outcome. Calls the function before the call that may hang.
+/// Runs a cell of a kind, and returns its outcome. Runs `before` immediately before the call that
+/// may hang.
 type Run = fn(&Cuda, kind: &str, cell: (&str, &str), before: &dyn Fn()) -> String;
 
 /// A table.
@@ -24,14 +25,16 @@ pub struct Table {
     /// if the other libraries have another outcome, which docs/differences.md explains, or an outcome
     /// that nobody has compared yet.
     pub native: &'static str,
-    /// Whether cells run in other processes on every library, and not only on NVIDIA's.
+    /// Whether cells always run in other processes. Otherwise, they do so only on NVIDIA's library,
+    /// which may crash.
     pub apart: bool,
     pub kinds: fn() -> Vec<&'static str>,
     pub cells: fn(&Cuda, kind: &str) -> Outcome<Vec<Cell>>,
     pub run: Run,
 }
 
-/// The end of the option that runs cells of a kind in this process, and prints their outcomes.
+/// With this suffix, the table's option runs cells of a kind in this process, and prints their
+/// outcomes.
 const RUN: &str = "-run";
 /// The outcomes of a cell in which NVIDIA's library has no defined result, and of one that hasn't run
 /// on it.
@@ -222,8 +225,8 @@ fn outlives(outcome: &str) -> bool {
     outcome.contains(" then ") || outcome.starts_with("no call")
 }
 
-/// Returns whether a call returned, and its error is no later call's. The error of a kernel is that of
-/// all later calls in its context.
+/// Returns whether a call has returned, and later calls don't return another error. If a kernel
+/// fails, the call and all later calls in its context return the same error.
 fn answers_for_itself(outcome: &str) -> bool {
     let (called, then) = outcome.split_once(" then ").unwrap_or((outcome, outcome));
     called == then && called.parse::<u32>().is_ok()

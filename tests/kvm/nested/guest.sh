@@ -3,7 +3,7 @@
 # a line with its number and its time limit in seconds, and reports the number and the exit status.
 stty -echo
 echo 'guest: ready'
-# If this stops too, the guest's CPUs don't run.
+# The host can tell from these lines whether the guest's CPUs still run.
 while sleep 2; do echo 'guest: alive'; done &
 while read -r number limit command; do
     timeout "$limit" sh -c "$command" </dev/null

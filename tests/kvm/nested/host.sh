@@ -9,7 +9,7 @@
 
 kernel=/guest/vmlinuz initrd=/guest/initramfs.cpio
 arguments='console=ttyS0 panic=-1 quiet memhp_default_state=online'
-# vcudad isn't root for long, and reads its configuration file again.
+# vcudad soon gives up root's privileges, but must still be able to read its configuration file.
 chmod 755 /
 mkdir -p /tmp/run
 cd /tmp/run || exit 1
@@ -103,7 +103,8 @@ kill_devices() {
     kill -9 $killed
 }
 
-# are_replaced: whether there are as many device processes as have been killed, and no old ones.
+# are_replaced: whether there are as many device processes as kill_devices has killed, and none of
+# those.
 are_replaced() {
     local now
     now=$(device_processes)
@@ -123,7 +124,8 @@ start_other() {
     wait_for 60 grep -q 'spin: ready' other.out
 }
 
-# other_continues: ends that program, which must have got the right results, and runs another one.
+# other_continues: ends the program of start_other, which must have got the right results, and runs
+# another program in that VM.
 other_continues() {
     touch other.stop
     wait_for 60 grep -q 'spin: PASS' other.out && in_other_vm timeout 60 /root/vectoradd
@@ -151,7 +153,7 @@ wait_for_boot() {
 # send SECONDS COMMAND: has the guest start a command, without waiting for its end.
 send() {
     number=$((number + 1))
-    # The guest may have been paused until now, and has printed nothing meanwhile.
+    # Start to measure the guest's silence now, because the guest may have been paused until now.
     touch console
     echo "$number $*" >&3
 }
@@ -190,7 +192,7 @@ two_vcpus() {
         in_guest 90 '/root/threads & /root/streams && wait $!'
 }
 
-# has_text FILE TEXT: for a file in the guest.
+# has_text FILE TEXT: whether a file in the guest contains the text.
 has_text() { in_guest 10 "grep -q '$2' $1"; }
 
 # spawn NAME ARGUMENT...: starts `spin` in the guest, and waits until it's ready. Its output goes to
@@ -213,7 +215,8 @@ spawn_long() {
         in_guest 60 "until grep -q 'spin: ready' $1; do sleep 0.1; done"
 }
 
-# has_continued NAME: ends that program, which must be running and have got the right results.
+# has_continued NAME: ends a program that spawn_long has started. The program must be running and
+# have got the right results.
 has_continued() {
     in_guest 10 "[ ! -e $1.end ] && touch $1.stop" && ends "$1" 60 && has_text "$1" 'spin: PASS'
 }
@@ -229,7 +232,7 @@ pause_and_resume() {
     ends /tmp/pause 30 && has_text /tmp/pause 'spin: PASS' && vector_add
 }
 
-# Memory that is added later is used after what the guest had before is nearly full.
+# The guest uses added memory only after its other memory is nearly full.
 memory_hot_add() {
     in_guest 10 'grep MemTotal /proc/meminfo >/tmp/before' && add_memory || return 1
     in_guest 60 'until ! grep -qf /tmp/before /proc/meminfo; do sleep 0.5; done' || return 1
@@ -241,7 +244,7 @@ reboot() {
     wait_for_boot && vector_add
 }
 
-# Only the program of that worker gets an error.
+# Kills the worker of one program. The other programs must continue.
 worker_killed() {
     local worker start
     start_other && spawn /tmp/victim loop || return 1
@@ -281,7 +284,7 @@ vcudad_upgraded() { continue_over upgrade; }
 # spawn_both: starts a program that launches kernels all the time, and one that waits for a kernel.
 spawn_both() { start_other && spawn /tmp/runs loop && spawn /tmp/waits forever; }
 
-# both_end SECONDS START: waits until they have got an error.
+# both_end SECONDS START: waits until both programs of spawn_both have got an error.
 both_end() {
     ends /tmp/runs "$1" && ends /tmp/waits "$1" || return 1
     detail="; the programs had ended after $(since "$2") s"
@@ -321,7 +324,7 @@ qemu_version() { /qemu/bin/qemu-system-x86_64 --version | head -n 1; }
 
 start_qemu() {
     cat console.out >console &
-    # The monitor is on standard input and output.
+    # QEMU's monitor uses its standard input and output.
     # shellcheck disable=SC2086
     /qemu/bin/qemu-system-x86_64 -M q35,memory-backend=mem -m 512M,slots=1,maxmem=1G -smp 2 \
         -object memory-backend-memfd,id=mem,size=512M,share=on ${QEMU_CPU:--accel kvm -cpu host} -nodefaults \
@@ -371,7 +374,8 @@ replug() {
     # QEMU removes the device after the guest has released it.
     wait_for 30 is_unplugged || return 1
     monitor chardev-remove cuda$plugs
-    # QEMU doesn't forget the names of chardevs from its command line.
+    # QEMU keeps the name of a chardev from its command line reserved, so use another name each
+    # time.
     plugs=$((plugs + 1))
     monitor chardev-add "socket,id=cuda$plugs,path=$PWD/a"
     monitor "device_add $(qemu_device $plugs)"
@@ -380,7 +384,7 @@ replug() {
 
 qemu_unplug_and_plug() { replug && vector_add; }
 
-# QEMU doesn't connect to the new device process.
+# QEMU doesn't connect to the new device process, so remove the device and add it again.
 qemu_reconnect() { replug; }
 
 qemu_device_killed() {
@@ -406,7 +410,8 @@ start_cloud_hypervisor() {
     wait_for 30 connect_console
 }
 
-# The serial line is a terminal whose name the API returns. After a reboot, it's another one.
+# cloud-hypervisor connects the guest's serial line to a terminal, whose name its API returns. After
+# a reboot of the guest, it's another terminal.
 connect_console() {
     local now
     now=$(curl -sf --unix-socket api.sock http://localhost/api/v1/vm.info |
@@ -440,7 +445,7 @@ cloud_hypervisor_pause_vm() { api vm.pause; }
 cloud_hypervisor_resume_vm() { api vm.resume; }
 cloud_hypervisor_add_memory() { api vm.resize '{"desired_ram":805306368}'; }
 
-# Another VM's device, which the guest then uses instead of the first one.
+# Adds the other VM's device, which the guest then uses instead of the first one.
 cloud_hypervisor_plug() {
     api vm.add-generic-vhost-user "{\"socket\":\"$PWD/b\",\"queue_sizes\":[256,256,256],\"device_type\":38,\"id\":\"cuda1\"}" &&
         in_guest 30 'until [ -e /dev/virtio-cuda1 ]; do sleep 0.2; done; cd /dev; mv virtio-cuda0 first; ln -s virtio-cuda1 virtio-cuda0; /root/vectoradd; status=$?; mv first virtio-cuda0; exit $status' &&
@@ -457,12 +462,12 @@ cloud_hypervisor_device_killed() {
     kill_devices && both_end 5 "$start" && vector_add && other_continues
 }
 
-# Nothing uses the device when its process ends.
+# Kills the device processes while no program in the guest uses a device.
 cloud_hypervisor_device_killed_idle() {
     kill_devices && wait_for 10 are_replaced && sleep 1 && vector_add
 }
 
-# The guest that is restored from the snapshot has another device.
+# A guest that is restored from a snapshot gets another device, so its programs must get an error.
 cloud_hypervisor_snapshot() {
     rm -rf snapshot
     mkdir snapshot
@@ -530,7 +535,8 @@ run_cases() {
     local prefix=$1 name start case
     shift
     for case in "$@"; do
-        # Every guest must boot, but that's reported only once.
+        # Every guest must boot, so `boot` runs again even if it has passed, but it's reported only
+        # once.
         case " $passed " in *" $case "*) [ "$case" = boot ] || continue ;; esac
         name=$(echo "$case" | tr _ ' ')
         start=$(uptime_s) detail=''
@@ -546,7 +552,7 @@ run_cases() {
         ! emulator_failed || return 1
         { grep -va 'guest: alive' console | tail -n 40; tail -n 40 vmm.log host.log; } | sed 's/^/| /'
         say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
-        # Later cases of a guest that doesn't boot or has stopped would only wait.
+        # If the guest hasn't booted or has stopped, skip its other cases, which would only wait.
         in_guest 10 true || { say "$label: FAIL: the guest has stopped; the other cases did not run"; return 0; }
     done
 }

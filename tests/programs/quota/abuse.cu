@@ -177,7 +177,7 @@ static Operation reads() {
 }
 
 static Operation context() {
-    // The function of CUDA 3.2, which has no further parameters.
+    // Use the version of the function from CUDA 3.2, which has the fewest parameters.
     const auto make = find<CUresult (*)(CUcontext *, unsigned, CUdevice)>("cuCtxCreate", 3020);
     const auto destroy = FIND(cuCtxDestroy);
     return [=] {
@@ -207,7 +207,8 @@ static Operation streams() {
         for (cudaStream_t &stream : streams) {
             stream = new_stream();
         }
-        // Wait until they exist, because the calls may have been posted.
+        // The guest library may only have queued the calls that create the streams, so wait until
+        // the streams exist.
         CHECK(cudaStreamSynchronize(streams[31]));
         for (const cudaStream_t stream : streams) {
             CHECK(cudaStreamDestroy(stream));

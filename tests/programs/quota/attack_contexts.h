@@ -73,7 +73,7 @@ class Contexts {
         if (result == CUDA_SUCCESS) {
             result = cuGreenCtxCreate_(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM);
         }
-        // Counts a refusal by any of these, so that the report shows its reason.
+        // Count the first of the calls above that was refused, so that the report shows its reason.
         if (tenant_.did(GREEN, result) != CUDA_SUCCESS) {
             return;
         }

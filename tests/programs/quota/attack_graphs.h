@@ -175,7 +175,8 @@ class Graphs {
                    add(branch.conditional.phGraph_out[0], made);
         }
         default:
-            // Begins with a small kernel, and gets the other one later.
+            // The graph begins with a small kernel. `replace` puts the other kernel into its place
+            // later.
             return add(graph, small);
         }
     }

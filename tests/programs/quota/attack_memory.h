@@ -36,7 +36,7 @@ class Memory {
         std::vector<CUdeviceptr> all;
         for (int i = 0; i < 16 && !tenant_.over(); ++i) {
             CUdeviceptr memory;
-            // Small ones too, of which the driver puts many into a block.
+            // Also make small allocations, because the driver puts many of them into one block.
             const size_t bytes = tenant_.random(2) ? some_bytes() : 1 + tenant_.random(64 << 10);
             if (tenant_.did(ALLOCATE, cuMemAlloc_v2_(&memory, bytes), bytes) == CUDA_SUCCESS) {
                 all.push_back(memory);

@@ -119,7 +119,8 @@ class Tenant {
         enter(back);
     }
 
-    // Starts a kernel in one of the three ways.
+    // Starts a kernel in one of three ways, chosen at random: with cuLaunchKernel,
+    // cuLaunchKernelEx, or cuLaunchCooperativeKernel.
     void start(CUfunction f, CUstream stream) {
         CUlaunchAttribute attribute{};
         attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;

@@ -1,4 +1,4 @@
-//! Calls of entry points whose prototypes are data.
+//! Calls entry points by name, with arguments that are chosen at run time.
 
 use crate::cuda::Cuda;
 use cuda_api::sys::{CUresult, CUstream};
@@ -39,7 +39,8 @@ pub fn call(cuda: &Cuda, name: &'static str, arguments: &[Argument]) -> u32 {
         }
     }
     if !structures.is_empty() {
-        // No entry point has so many other parameters that they need the stack, too.
+        // Structures are on the stack, after all registers. No entry point that takes one has so
+        // many other parameters that these need the stack, too.
         words.resize(words.len().max(REGISTERS), 0);
         words.extend(structures);
     }

@@ -24,7 +24,8 @@ impl Objects<'_> {
                 Ok(made as u64)
             }
             ("CUgraph", _) => {
-                // An update needs the nodes that the graph had when it was instantiated.
+                // An executable graph can be updated only with a graph that has the same nodes, so
+                // give the graph its node first, unless the call itself adds nodes.
                 if !self.named("Add") && !self.named("Capture") {
                     self.node()?;
                 }

@@ -37,7 +37,7 @@ impl Objects<'_> {
         }
     }
 
-    /// Returns a texture reference. If the call asks for something that is bound to it, it's bound.
+    /// Returns a texture reference. If the call queries what is bound to it, binds that first.
     fn reference(&mut self) -> Outcome<u64> {
         let (cuda, mut reference): (_, CUtexref) = (self.cuda, null_mut());
         cu!(cuda, cuTexRefCreate(&mut reference))?;

@@ -55,7 +55,8 @@ const KINDS: &[(&str, &[&str])] = &[
     ("other", &["cu"]),
 ];
 
-/// The types of handles. A null stream is no mistake: it means a default stream.
+/// The types of handles for which null is a mistake. Streams aren't among them, because a null
+/// stream means a default stream.
 const HANDLES: &[&str] = &[
     "CUarray",
     "CUcontext",

@@ -89,7 +89,7 @@ impl<'a> Objects<'a> {
         })
     }
 
-    /// Ends the capture that the call has begun or has not ended.
+    /// If the call has begun a capture, or has failed to end one, ends it.
     pub fn end_captures(&self) {
         if self.named("Capture")
             && let Some(stream) = self.shared.get("stream")
@@ -101,7 +101,7 @@ impl<'a> Objects<'a> {
     /// Returns an event that has happened.
     pub fn event(&mut self) -> Outcome<u64> {
         let (cuda, mut event): (_, CUevent) = (self.cuda, null_mut());
-        // Without times and for other processes, or with times.
+        // Events that other processes can open (flags 6) can't record times.
         let flags = if self.named("Ipc") { 6 } else { 0 };
         cu!(cuda, cuEventCreate(&mut event, flags))?;
         cu!(cuda, cuEventRecord(event, null_mut()))?;

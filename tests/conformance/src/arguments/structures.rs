@@ -1,4 +1,4 @@
-//! Structures that calls read. Others are outputs, for which there is room.
+//! Structures that calls read. For structures that calls only write, see the module `pointers`.
 
 use super::memory::{DEVICE, FILE, PAGE, READ_WRITE, VIRTUAL, physical, pool};
 use super::objects::{Objects, keep};
@@ -174,7 +174,7 @@ impl Objects<'_> {
             }),
             "CUDA_RESOURCE_DESC" => keep(of_array(self.image("CUarray")? as _)),
             "CUDA_TEXTURE_DESC" => keep(plain()),
-            // 32-bit floats, and the size of the array.
+            // The format (one 32-bit float), and the array's width, height, and depth.
             "CUDA_RESOURCE_VIEW_DESC" => keep([0x16u64, 16, 4, 0, 0]),
             "CUdevResource" => {
                 let mut resource = CUdevResource::default();
@@ -214,7 +214,8 @@ impl Objects<'_> {
     fn batch_copy(&mut self) -> Outcome<u64> {
         let location = 1u64;
         let (from, to) = (self.cuda.alloc(PAGE)?, self.cuda.alloc(PAGE)?);
-        // Two operands: a pointer, and its rows and layers without padding. Then the size.
+        // Two operands of type 1 (pointer): the address, a row length and a layer height of 0,
+        // which mean no padding, and the location. Then the extent of the copy.
         let operand = |at| [1u64, at, 0, 0, location];
         let mut words = [operand(from), operand(to)].concat();
         words.extend([16u64, 1, 1, 1]);

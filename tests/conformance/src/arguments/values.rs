@@ -19,7 +19,7 @@ impl Objects<'_> {
             _ if super::call::is_function(type_) => super::call::function(type_),
             _ if type_.starts_with('*') => self.pointer(name, type_)?,
             "CUdeviceptr" => self.address()?,
-            // The first 32 bits: first versions of calls can't address more.
+            // The low 32 bits, because the first versions of calls have 32-bit addresses.
             "CUdeviceptr_v1" => self.address()? & 0xffff_ffff,
             "CUmemGenericAllocationHandle" => self.physical()?,
             _ if enumeration(type_).is_some() => self.choice(type_),
@@ -58,7 +58,7 @@ impl Objects<'_> {
             "CUarray_format" => 0x20,
             "CUtensorMapDataType" => 7,
             "CUflushGPUDirectRDMAWritesScope" => 100,
-            // The synchronization policy of a stream, the priority of a node.
+            // 3 is the synchronization policy of a stream, and 8 the priority of a node.
             "CUlaunchAttributeID" | "CUstreamAttrID" => 3,
             "CUkernelNodeAttrID" => 8,
             "CUexecAffinityType" | "CUtensorMapInterleave" | "CUtensorMapSwizzle" => 0,
@@ -106,7 +106,8 @@ impl Objects<'_> {
             "tensorRank" if self.named("Tiled") => 2,
             "tensorRank" => 3,
             "channelsPerPixel" | "pixelsPerColumn" => 16,
-            // Only NVIDIA's Multi-Process Service supports the parameters of contexts.
+            // A context with such parameters needs NVIDIA's Multi-Process Service (MPS), so pass
+            // none.
             "numParams" if self.named("Ctx") => 0,
             // The default texture unit.
             "texunit" => u64::from(u32::MAX),

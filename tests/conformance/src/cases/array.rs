@@ -77,7 +77,7 @@ cases! {
         let mut found = CUDA_ARRAY_DESCRIPTOR::default();
         cu!(cuda, cuArrayGetDescriptor_v2(&mut found, plain))?;
         same!(found, wanted);
-        // The format has no planes, and only arrays with deferred mapping have requirements.
+        // The format has no planes, and only arrays with deferred mapping have memory requirements.
         let (mut plane, mut needed) = (null_mut(), Default::default());
         refused!(cu!(cuda, cuArrayGetPlane(&mut plane, plain, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuArrayGetMemoryRequirements(&mut needed, plain, 0)), INVALID_VALUE);

@@ -104,7 +104,8 @@ cases! {
             srcAccessOrder: Order::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM,
             flags: 0,
         };
-        // Sizes are in elements: rows of 4 from a matrix with 8 columns.
+        // The sizes in an operand are in elements. The copy takes rows of 4 elements from a matrix
+        // with 8 columns.
         let mut into = op(pointer(from, 8), in_array);
         let mut out = op(in_array, pointer(to, 0));
         cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut into, 0, stream))?;
@@ -116,7 +117,7 @@ cases! {
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, legacy)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 1, stream)), INVALID_VALUE);
-        // The first form also says which copy is wrong.
+        // The first version of the call also returns which copy is wrong.
         cu!(cuda, cuMemsetD32_v2(to, 0, 64))?;
         cu!(cuda, cuCtxSynchronize())?;
         let mut failed = 77;

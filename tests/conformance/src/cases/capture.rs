@@ -104,8 +104,9 @@ cases! {
         cu!(cuda, cuEventCreate(&mut event, 0))?;
         let pointer = cuda.alloc(64)?;
         let (replace, append) = (Some(1), Some(0));
-        // Which dependency is set: the same, a new node after it, or a new node of its own; and
-        // whether something is captured afterward.
+        // The flags of the call that sets the dependency, if it's made; the dependency: the same
+        // node (`None`), a new node that depends on it, or a new node that doesn't; whether
+        // something is captured afterward; and whether the stream then needn't be joined.
         for (flags, new, again, joined) in [
             (None, None, false, false),
             (replace, None, false, true),
@@ -185,7 +186,8 @@ cases! {
         let (mut second, mut captured) = (null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut second, 1))?;
         cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED))?;
-        // A capture that has begun can't begin again, and another stream isn't part of it.
+        // A stream that is being captured can't begin another capture, and a stream that takes no
+        // part in the capture can't end it.
         ensure!(cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED)).is_err(), "it began twice");
         refused!(cu!(cuda, cuStreamEndCapture(second, &mut captured)), ILLEGAL_STATE);
         let _ = cu!(cuda, cuStreamEndCapture(stream, &mut captured));

@@ -57,7 +57,7 @@ cases! {
         cu!(cuda, cuLaunchHostFunc(first, Some(slow), null_mut()))?;
         cu!(cuda, cuEventRecord(event, first))?;
         cu!(cuda, cuCtxWaitEvent(context, event))?;
-        // Also in a stream that didn't exist yet.
+        // Work in streams that are created only after the call must wait, too.
         cu!(cuda, cuStreamCreate(&mut later, NON_BLOCKING))?;
         for (stream, seen) in [second, later].into_iter().zip(&SEEN) {
             let seen = std::ptr::from_ref(seen).cast_mut().cast();

@@ -105,7 +105,8 @@ cases! {
         refused!(cu!(cuda, cuCtxSynchronize()), CONTEXT_IS_DESTROYED);
         cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
 
-        // The program still retains it, and now does so twice.
+        // After the reset, the program still retains the primary context. It now retains it a
+        // second time, so it must release it twice.
         cu!(cuda, cuDevicePrimaryCtxRetain(&mut current, 0))?;
         same!(current == primary, true);
         cuda.alloc(64)?;

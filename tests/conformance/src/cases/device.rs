@@ -110,7 +110,8 @@ cases! {
         let mut capabilities = [u32::MAX; 13];
         let (out, list) = (capabilities.as_mut_ptr(), operations.as_ptr());
         cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 13, 0))?;
-        // Hosts that support some report a combination of CUatomicOperationCapability.
+        // For hosts that support atomic operations, the call reports a combination of
+        // CUatomicOperationCapability.
         ensure!(capabilities.iter().all(|found| *found < 128), "the result is {capabilities:?}");
         refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 0, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(null_mut(), list, 13, 0)), INVALID_VALUE);

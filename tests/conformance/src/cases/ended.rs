@@ -1,5 +1,5 @@
-//! Handles of objects whose context has ended. A call with one of them fails by itself, and the next
-//! correct call succeeds.
+//! Handles of objects whose context has ended. A call with one of them fails, and the next correct
+//! call succeeds.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
@@ -199,7 +199,8 @@ fn leftovers(cuda: &Cuda, end: End) -> Outcome<(Objects, CUcontext)> {
     Ok((objects, primary))
 }
 
-/// Checks that calls with objects of a context that has ended fail, each by itself.
+/// Checks that each call with an object of a context that has ended fails, and doesn't affect later
+/// calls.
 fn each_call_fails(cuda: &Cuda, end: End, current: Current) -> Outcome {
     let calls = [STREAM, EVENT, FUNCTION, MEMORY, OTHERS];
     for (number, call) in calls.iter().copied().flatten().enumerate() {

@@ -30,7 +30,7 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         cu!(cuda, cuStreamCreate(&mut other, 1))?;
-        // They wait for the write at the end.
+        // The memsets in this stream wait for the write to `flag` in the other stream below.
         cu!(cuda, cuStreamWaitValue32_v2(stream, flag, 1, 1))?;
         cu!(cuda, cuMemsetD8Async(pointer, 1, 1, stream))?;
         cu!(cuda, cuMemsetD16Async(pointer + 2, 0x0302, 1, stream))?;

@@ -69,7 +69,7 @@ cases! {
         cuda.upload(pointer, &[0u64; 8])?;
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 8)?, [1, 1, 0, 0, 7, 8, 9, 0]);
-        // The number of operations in an executable node stays the same.
+        // The number of operations in an executable node can't be changed.
         let mut fewer = [write(WRITE_32, pointer + 20, 8)];
         let other = batch(context, &mut fewer);
         let changed = cu!(cuda, cuGraphExecBatchMemOpNodeSetParams(exec, second, &other));

@@ -186,7 +186,7 @@ cases! {
         cu!(cuda, cuGraphExecNodeSetParams(exec, set, &mut memset(pointer + 4, 3, 1)))?;
         cu!(cuda, cuGraphExecNodeSetParams(exec, other, &mut memset(pointer + 12, 4, 1)))?;
         same!((results(0)?, results(1)?), (vec![3, 6, 0], vec![0, 0, 4]));
-        // The kind of a node stays the same.
+        // An executable node can't be changed into a node of another kind.
         let set = cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, other, &changed));
         refused!(set, INVALID_VALUE);
         let set = cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, branch, &changed));

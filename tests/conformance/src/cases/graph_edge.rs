@@ -52,7 +52,7 @@ fn two_kernels(cuda: &Cuda) -> Outcome<(CUgraph, [CUgraphNode; 2], CUdeviceptr)>
     Ok((graph, [first, second], pointer))
 }
 
-/// The edges of a graph of at most four edges.
+/// Returns the edges of a graph that has at most four.
 fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode, Shown)>> {
     let (mut from, mut to, mut data) = ([null_mut(); 4], [null_mut(); 4], [edge(9, 9); 4]);
     let mut count = 4;
@@ -92,7 +92,7 @@ cases! {
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 1)?, [(5 * 2 + 7) * 2 + 3]);
 
-        // A graph with other edges can't replace it.
+        // A graph whose edges have other data can't update the instantiated graph.
         let mut clone = null_mut();
         cu!(cuda, cuGraphClone(&mut clone, graph))?;
         let mut data: Vec<_> = edges(cuda, clone)?.iter().map(|edge| edge.2).collect();
@@ -103,7 +103,8 @@ cases! {
             cuGraphGetEdges(clone, nodes.0.as_mut_ptr(), nodes.1.as_mut_ptr(), &mut nodes.2)
         );
         refused!(refused, LOSSY_QUERY);
-        // The first form removes an edge whatever its data is, and the second only this edge.
+        // The first version of the call removes an edge whatever its data is. The second version
+        // removes only an edge with the given data.
         let ((from, to), programmatic) = ((edges(cuda, clone)?[0].0, edges(cuda, clone)?[0].1), edge(1, 1));
         cu!(cuda, cuGraphRemoveDependencies(clone, &from, &to, 1))?;
         refused!(cu!(cuda, cuGraphRemoveDependencies(clone, &from, &to, 1)), INVALID_VALUE);
@@ -116,7 +117,7 @@ cases! {
         let mut info = Default::default();
         refused!(cu!(cuda, cuGraphExecUpdate_v2(exec, clone, &mut info)), GRAPH_EXEC_UPDATE_FAILURE);
 
-        // A child graph keeps the edges of its own.
+        // A child graph keeps the data of its own edges.
         let outer = self::graph(cuda)?;
         let mut child = null_mut();
         cu!(cuda, cuGraphAddChildGraphNode(&mut child, outer, null(), 0, graph))?;
@@ -240,7 +241,7 @@ cases! {
         let times = |value| value * 2 + 3;
         same!(cuda.download::<u32>(pointer, 1)?, [times(times(times(1)))]);
 
-        // A capture can begin with such an edge.
+        // A capture to an existing graph can begin with a programmatic edge.
         let graph = self::graph(cuda)?;
         let mut first = [parameter(&pointer), parameter(&value)];
         let first = add(cuda, graph, None, launch(function, &mut first))?;

@@ -49,7 +49,7 @@ fn alloc(
     Ok((node, params.dptr))
 }
 
-/// Adds a memset of words of a graph's memory, for which the current context must be named.
+/// Adds a node that sets words of the graph's memory. The node must name the current context.
 fn fill(
     cuda: &Cuda,
     graph: CUgraph,

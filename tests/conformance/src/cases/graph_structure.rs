@@ -15,7 +15,7 @@ fn sorted<T: Ord, const N: usize>(mut list: [T; N]) -> [T; N] {
     list
 }
 
-/// The edges of a graph with at most four edges.
+/// Returns the edges of a graph that has at most four.
 fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode)>> {
     let (mut from, mut to, mut data) = ([null_mut(); 4], [null_mut(); 4], [ORDINARY; 4]);
     let mut count = 4;
@@ -156,7 +156,7 @@ cases! {
         let (mut child, mut within, mut count) = (null_mut(), null_mut(), 0);
         cu!(cuda, cuGraphAddChildGraphNode(&mut child, outer, null(), 0, inner))?;
         cu!(cuda, cuGraphChildGraphNodeGetGraph(child, &mut within))?;
-        // The node has a copy of the graph.
+        // The child graph node has its own copy of the graph.
         same!(within == inner, false);
         cu!(cuda, cuGraphDestroy(inner))?;
         cu!(cuda, cuGraphGetNodes(within, null_mut(), &mut count))?;

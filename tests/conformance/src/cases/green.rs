@@ -221,7 +221,8 @@ cases! {
             same!(cuda.download::<u8>(pointer, BYTES)?, vec![4; BYTES]);
             return Ok(());
         }
-        // The default stream, a created stream, and a copy that waits.
+        // A memset in the default stream, then one in a created stream. The downloads wait for
+        // them.
         cu!(cuda, cuMemsetD8Async(pointer, 3, BYTES, null_mut()))?;
         same!(cuda.download::<u8>(pointer, BYTES)?, vec![3; BYTES]);
         cu!(cuda, cuMemsetD8Async(pointer, 4, BYTES, stream))?;

@@ -59,7 +59,8 @@ impl Child {
         let mut ends = [0; 2];
         // SAFETY: the array has two elements.
         ensure!(unsafe { libc::pipe(ends.as_mut_ptr()) } == 0, "cannot create a pipe");
-        // SAFETY: the descriptors are new, and the child calls only functions that it may call.
+        // SAFETY: the descriptors are new, and the child calls only functions that are allowed
+        // after a fork.
         unsafe {
             let pid = libc::fork();
             ensure!(pid >= 0, "cannot fork");

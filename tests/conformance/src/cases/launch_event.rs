@@ -45,7 +45,7 @@ fn attribute(id: Id, event: CUevent, flags: i32) -> CUlaunchAttribute {
     CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
-/// Two streams, an event, and a kernel that doubles a word that starts as 1, and adds 3.
+/// Two streams, an event, and a kernel that doubles a word and adds 3. The word starts as 1.
 struct Pair {
     function: CUfunction,
     streams: [CUstream; 2],

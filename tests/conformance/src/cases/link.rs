@@ -134,7 +134,7 @@ cases! {
         refused!(add(cuda, link, PTX, broken.to_bytes_with_nul()), INVALID_PTX);
         ensure!(log[0] != 0, "the log is empty");
         cu!(cuda, cuLinkDestroy(link))?;
-        // A symbol that no text defines is found at the end.
+        // An undefined symbol is an error only when the link is completed.
         let link = create(cuda)?;
         add(cuda, link, PTX, CALLER.to_bytes_with_nul())?;
         let (mut image, mut size) = (null_mut(), 0);

@@ -8,7 +8,8 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// The data of a function that a stream calls, and the results of the calls that it made.
+/// The data of a host function that calls the library, which CUDA forbids, and the results of these
+/// calls.
 struct Inside<'a> {
     cuda: &'a Cuda,
     memory: u64,

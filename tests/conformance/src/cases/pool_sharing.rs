@@ -42,7 +42,7 @@ fn pool(cuda: &Cuda, kind: Handles) -> Outcome<CUmemoryPool> {
     Ok(pool)
 }
 
-/// Returns a descriptor that stands for a pool.
+/// Exports a pool, and returns its file descriptor.
 fn exported(cuda: &Cuda, pool: CUmemoryPool) -> Outcome<OwnedFd> {
     let mut file = -1;
     cu!(cuda, cuMemPoolExportToShareableHandle((&raw mut file).cast(), pool, FILE, 0))?;

@@ -63,7 +63,7 @@ cases! {
         cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
         cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-        // SAFETY: the memory has 4096 bytes, and only atomic accesses are made to these.
+        // SAFETY: the memory has 4096 bytes, and these words are accessed only atomically.
         let word = |index: usize| unsafe { AtomicU32::from_ptr(host.cast::<u32>().add(index)) };
         word(0).store(0, Ordering::SeqCst);
         word(1).store(0, Ordering::SeqCst);

@@ -76,7 +76,8 @@ cases! {
         cu!(cuda, cuStreamCreate(&mut other, 1))?;
         let kind = Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32.0.into();
         let mut batch = [CUstreamBatchMemOpParams { pad: [kind, flag + 16, 7, 0, 0, 0] }];
-        // On a driver for CUDA 12 or later, they may need a setting of the kernel module.
+        // On a driver for CUDA 12 or later, the first versions of these calls may need a setting of
+        // NVIDIA's kernel module.
         let waited = cu!(cuda, cuStreamWaitValue32(stream, flag, 1, 1));
         if waited.is_err() {
             refused!(waited, NOT_SUPPORTED);

@@ -8,7 +8,7 @@ use cuda_api::sys::{
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 
-/// No process has this number, because Linux uses at most 22 bits.
+/// No process has this id, because Linux's process ids have at most 22 bits.
 const NOBODY: i32 = i32::MAX;
 
 cases! {

@@ -49,7 +49,7 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     .flatten()
 }
 
-/// The ways in which the context ends in which an object was created. Each has the current context
+/// The ways to end the context of an object. They also determine which context is current
 /// afterwards.
 const CONTEXT_ENDS: &[&str] =
     &["destroy", "destroy-none", "reset", "reset-current", "release", "device-reset"];
@@ -73,7 +73,7 @@ fn end_context(cuda: &Cuda, end: &str, device: CUdevice, own: CUcontext) -> Outc
             while cu!(cuda, cuDevicePrimaryCtxRelease_v2(device)).is_ok() {}
             cuda.primary().map(drop)
         }
-        // The calls of cudaDeviceReset, and of a call of the runtime after it.
+        // Makes the calls that cudaDeviceReset makes, and those of the runtime's next call.
         "device-reset" => {
             let mut context = null_mut();
             cu!(cuda, cuDevicePrimaryCtxReset(device))?;

@@ -51,7 +51,8 @@ fn open_event(cuda: &Cuda, handle: CUipcEventHandle) -> Result<CUevent, crate::c
     Ok(event)
 }
 
-/// Exports memory and an event, and ends them as it is ordered to.
+/// Exports memory and an event. When the other process orders it, destroys both, or resets this
+/// process's context.
 fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let (device, _) = cuda.primary()?;
     let (pointer, mut event, mut shared) = (cuda.alloc(BYTES)?, null_mut(), Default::default());

@@ -15,7 +15,8 @@ pub struct Pointer {
     pub address: u64,
     base: u64,
     size: usize,
-    /// The start and the size of the mapping, where it isn't all memory.
+    /// The start and the size of the mapping that contains the address, if the memory consists of
+    /// several mappings.
     mapping: Option<(u64, usize)>,
     context: CUcontext,
     pool: u64,

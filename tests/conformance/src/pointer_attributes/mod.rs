@@ -67,7 +67,8 @@ fn outcome(
     cuda.primary()?;
     let pointer = create(cuda)?;
     before();
-    // Bytes that the call leaves alone differ afterwards.
+    // The two buffers have different contents, so bytes that are equal afterwards were written by
+    // the calls.
     let (mut data, mut other) = ([0x5a; 64], [0xa5; 64]);
     let called = call(cuda, &mut data, CUpointer_attribute(attribute), pointer.address);
     let _ = call(cuda, &mut other, CUpointer_attribute(attribute), pointer.address);

@@ -51,7 +51,7 @@ pub struct Request {
 /// An entry point, and what to call it with.
 pub struct Form {
     pub name: &'static str,
-    /// Whether it has a stream as an argument.
+    /// Whether the entry point takes a stream.
     pub streamed: bool,
     pub rule: Rule,
     pub sources: &'static [Kind],
@@ -90,7 +90,7 @@ struct Lab<'a> {
 
 /// The observations of one call.
 struct Seen {
-    /// Whether the marks of the destination had the new values when the call had returned.
+    /// Whether the CPU saw the new values at the destination's marks when the call had returned.
     on_cpu: bool,
     on_gpu: bool,
     /// The final state of the destination.

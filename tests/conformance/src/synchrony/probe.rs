@@ -142,7 +142,8 @@ impl<'a> Probe<'a> {
         Ok(self.on_cpu(self.seen, [0, 1, 2]))
     }
 
-    /// Reads the marks of a spot in the way that has the latest bytes, when the GPU is idle.
+    /// Reads the marks of a spot when the GPU is idle: as the CPU if it can access the memory, and
+    /// otherwise as the GPU.
     pub fn finally(&self, spot: Spot, marks: Marks) -> Outcome<[u8; 3]> {
         if spot.kind.on_cpu() { Ok(self.on_cpu(spot, marks)) } else { self.on_gpu(spot, marks) }
     }
