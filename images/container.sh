@@ -64,7 +64,7 @@ image config --entrypoint '["/usr/lib/virtio-cuda/vcudad"]' \
     --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 image commit --quiet --timestamp "$SOURCE_DATE_EPOCH" "$container" \
     "oci:$work/image:virtio-cuda-host:$version" >/dev/null
-# buildah itself would give the files in the archive the current time.
+# Write the archive with tar, because buildah would give the files in it the current time.
 mkdir -p "$out"
 archive="$out/virtio-cuda-host_$version.oci.tar"
 as_root tar --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \

@@ -9,7 +9,8 @@ IMAGES_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 REPO_DIR="$(dirname -- "$IMAGES_DIR")"
 mkdir -p "$CACHE"
 
-# The Makefile's clock, if make runs the script. Otherwise, the script's own.
+# Log messages show the seconds since make started, or if make doesn't run the script, since the
+# script started.
 [ -z "${VIRTIO_CUDA_START:-}" ] || SECONDS=$(($(date +%s) - VIRTIO_CUDA_START))
 
 # Messages go to stderr, because callers read results from stdout.
