@@ -15,7 +15,7 @@ import sys
 import time
 
 PTX = b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p){ret;}\n\0"
-# The time in which vcudad starts another worker in reserve, in seconds.
+# The time that vcudad needs to start another warm worker, in seconds.
 PAUSE = 0.7
 
 

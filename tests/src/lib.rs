@@ -156,7 +156,7 @@ impl Host {
         spawner.kill().unwrap();
         spawner.wait().unwrap();
         self.broker.wait().unwrap();
-        // Stale sockets would look like those of the next broker.
+        // Remove the sockets. Otherwise, tests could mistake them for those of the next broker.
         for entry in std::fs::read_dir(&self.dir).unwrap() {
             let path = entry.unwrap().path();
             if std::os::unix::fs::FileTypeExt::is_socket(&path.metadata().unwrap().file_type()) {

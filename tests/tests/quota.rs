@@ -167,7 +167,7 @@ fn a_session_that_uses_more_time_than_it_is_charged_ends() {
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("compute.on_excess = \"end\"\n{text}")).unwrap();
     let mut nvml = Nvml::install(&mut host, &[A, B]);
-    // NVML reports that both use the GPU, but A has started no kernel.
+    // The fake NVML reports that the workers of both VMs use the GPU, but A has started no kernel.
     let (mut other, _) = host.spawn(B, "spin", &["forever"]);
     let (mut program, _) = host.spawn(A, "spin", &["hold=1", "idle"]);
     let ids = [B, A].map(|vm| host.workers(vm)[0]);

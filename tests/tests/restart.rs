@@ -192,8 +192,8 @@ fn no_memory_stays_charged_and_new_programs_work_wherever_vcudad_was_killed() {
         }
     }
     println!("{failed} of 60 programs got an error");
-    // If vcudad handled a message of a VM's device process, the VM's sessions have ended, but no program
-    // of this VM was starting or ending.
+    // Killing vcudad while it handles a message of a VM's device process ends the VM's sessions.
+    // But no program in this VM was starting or ending, so this VM's program must continue.
     assert!(long.try_wait().unwrap().is_none(), "{}", host.log());
     drop(long.stdin.take());
     assert!(long.wait().unwrap().success(), "{}", host.log());

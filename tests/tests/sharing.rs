@@ -129,8 +129,9 @@ fn the_cases_of_sharing_pass_in_a_vm_and_leave_nothing_charged() {
     assert!(settled, "{} MiB are free, not {free}", host.memory(vm).0);
 }
 
-/// The driver reports shared memory for one of the processes that hold it. The account of each
-/// contains it, so each could use as much memory again, and more that isn't charged.
+/// The driver reports shared memory for only one of the processes that hold it, but each session is
+/// charged for all of it. So a session could use as much memory again without exceeding its own
+/// charge. Only the sum over all of the VM's sessions shows that.
 #[test]
 fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
     let (vm, _) = roomy(A);

@@ -4,7 +4,7 @@ use crate::cuda::{Failure, Outcome};
 use std::ffi::CString;
 use std::path::PathBuf;
 
-/// The path of a temporary file, which this type removes at the end.
+/// The path of a temporary file, which is removed when this value is dropped.
 pub struct File(PathBuf);
 
 impl File {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-/// The option that runs a role in this process.
+/// The option with which a case starts this program to run a role.
 pub const OPTION: &str = "--peer";
 /// A process that waits longer than this for the other one fails.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -80,7 +80,7 @@ impl Table {
             for (row, column) in (self.cells)(cuda, kind)? {
                 let outcome = (self.run)(cuda, kind, (&row, &column), &|| ());
                 if outlives(&outcome) {
-                    // A kernel has failed in the primary context.
+                    // A kernel has failed in the primary context, so later cells need a new one.
                     let _ = cu!(cuda, cuDevicePrimaryCtxReset_v2(0));
                 }
                 check(&row, &column, &outcome);

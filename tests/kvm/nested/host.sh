@@ -96,7 +96,7 @@ processes_of() {
 device_processes() { processes_of vhost-device-cu 6130[12]; }
 workers() { processes_of vhost-cuda-work 6130[12]; }
 
-# Kills the device processes; vcudad has others started.
+# Kills the device processes. vcudad then has new ones started.
 kill_devices() {
     killed=$(device_processes)
     # shellcheck disable=SC2086
@@ -505,9 +505,10 @@ guest_failed() {
         grep -qv 'soft lockup'
 }
 
-# emulator_failed: whether the emulated KVM has failed, and not what is tested. A guest that starts
-# again without any message has been reset by its VMM, because its CPU couldn't continue. A guest can
-# also stop while it boots. Without KVM, other tests boot it, and would show if the driver did that.
+# emulator_failed: whether the emulated KVM has failed, rather than the device or its driver. A
+# guest that starts again without any message has been reset by its VMM, because its CPU couldn't
+# continue. A guest can also stop while it boots. Other tests boot a guest without KVM, and would
+# show if the driver caused that.
 emulator_failed() {
     if grep -qa 'KVM internal error' vmm.log console; then
         failure='KVM internal error'

@@ -142,7 +142,8 @@ static void stack(size_t bytes) {
           charge((per_thread - 1024) * threads()));
 }
 
-// Whether a limit that is set while a kernel with much local memory runs frees that memory.
+// Measures whether setting the stack limit while a kernel with much local memory runs frees that
+// memory.
 static void limit_while_running(unsigned spin) {
     std::string text = with_local(64 << 10, 1);
     const std::string end = "setp.lt.u32 %p, %r1, 64;";

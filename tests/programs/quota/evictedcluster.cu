@@ -96,7 +96,7 @@ static __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS
                          : "memory");
         }
         wait_for(arrived, parity);
-        // Once all blocks have received a tile, all tiles have been sent.
+        // When all blocks have received a tile, all have sent theirs, so the tile can change.
         cluster.sync();
         for (unsigned i = threadIdx.x; i < TILE_WORDS; i += THREADS) {
             tile[i] += received[i] * 3 + third[i] * 5;
@@ -112,7 +112,7 @@ static __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS
             asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
             before_copies();
         }
-        // The other blocks have read this one's memory.
+        // Wait until the other blocks have read this block's memory.
         cluster.sync();
     }
 }

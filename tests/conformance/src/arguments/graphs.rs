@@ -96,8 +96,8 @@ impl Objects<'_> {
         Ok(node as u64)
     }
 
-    /// Returns a node of the kind that the call is about. It depends on the first one, unless the call adds
-    /// dependencies.
+    /// Returns a node of the kind that the call is about. It depends on the graph's first node,
+    /// unless the call adds dependencies.
     pub fn node(&mut self) -> Outcome<u64> {
         self.shared("node", |objects| {
             let (cuda, graph) = (objects.cuda, objects.graph()? as CUgraph);

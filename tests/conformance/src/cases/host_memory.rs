@@ -168,7 +168,8 @@ cases! {
         let mut area = Box::new([Page([1; 4096]), Page([1; 4096]), Page([1; 4096])]);
         let host = area.as_mut_ptr().cast::<u8>();
         let at = |offset: usize| host.wrapping_add(offset).cast();
-        // The third buffer begins in the page of the other two. The fourth one is in its last page.
+        // The first three buffers share the first page. The fourth one is in the last page, as is
+        // the end of the third one.
         let buffers = [(64, 936), (1000, 3000), (4000, 6000), (10_000, 100)];
         let mut devices = [0; 4];
         for (index, (offset, len)) in buffers.into_iter().enumerate() {

@@ -131,7 +131,7 @@ cases! {
             cu!(cuda, cuStreamSynchronize(second))?;
             cu!(cuda, cuStreamSynchronize(first))?;
             same!(cuda.download::<u32>(pair.word, 1)?, [5]);
-            // Another record replaces the one of the launch.
+            // Recording the event again replaces the record by the launch.
             cu!(cuda, cuEventRecord(pair.event, second))?;
             cu!(cuda, cuEventSynchronize(pair.event))?;
             cu!(cuda, cuEventDestroy_v2(pair.event))?;
@@ -199,7 +199,8 @@ cases! {
             same!((edge.from_port, edge.to_port), (2, 0));
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        // The event is in no capture any more after a launch in a stream that isn't captured.
+        // A launch in a stream that isn't captured records the event outside of the capture, so it
+        // can be queried.
         refused!(cu!(cuda, cuEventQuery(pair.event)), CAPTURED_EVENT);
         pair.launch(cuda, 0, &mut [programmatic])?;
         cu!(cuda, cuEventSynchronize(pair.event))?;

@@ -80,7 +80,8 @@ impl Rule {
         !(matches!(self, Rule::Batch(_)) || pageable && is_device(dst))
     }
 
-    /// Returns the letter to print for an observed one: an error if it's wrong.
+    /// Returns the letter to print for an observed letter. Fails with the observed letter if it's
+    /// wrong.
     pub fn judge(self, streamed: bool, kinds: (Kind, Kind), seen: char) -> Result<char, char> {
         // For calls that may either wait or return, `u` is right wherever `R` is: on a busy
         // machine, the gate may open before such a call has returned.

@@ -19,8 +19,7 @@ const KMEMLEAK: &str = "/sys/kernel/debug/kmemleak";
 /// How long memory and sessions may take to be freed. A session ends within a second or so, but the
 /// guest may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How much more memory may be in use after an attack. Regions are that large together after a few
-/// dozen.
+/// How much more memory may be in use after an attack. A leak of a few dozen regions exceeds this.
 const TOLERANCE: u64 = 8 << 20;
 /// The tolerance for a debug kernel, which records allocations and delays the reuse of memory.
 const TOLERANCE_OF_DEBUG_KERNEL: u64 = 64 << 20;

@@ -8,11 +8,11 @@ use std::io::Error;
 use protocol::windows;
 use virtio_cuda_tests::random::Random;
 
-/// The size of a place where something can be mapped.
+/// The size of a slot, which is a range of addresses at which operations map something.
 pub const SLOT: u64 = 1 << 20;
 const SLOTS: u64 = 32;
 const PAGE: u64 = windows::PAGE_BYTES;
-/// The part of the file where a thread prepares arguments. Junk follows it.
+/// The size of the part of the file in which a thread prepares arguments. Junk follows it.
 const SCRATCH: u64 = 4096;
 const JUNK: u64 = 16384;
 
