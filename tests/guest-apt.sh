@@ -58,7 +58,7 @@ LD_DEBUG=libs nvidia-smi 2>&1 | grep -q "calling init: .*/x86_64-linux-gnu/libnv
     fail 'nvidia-smi loads another libnvidia-ml.so.1'
 say 'installed nvidia-smi and libcudart12; nvidia-smi loads the guest package'\''s library'
 
-# This may succeed, because the guest package provides libcuda1.
+# The installation may succeed, because the guest package provides libcuda1.
 apt-get install -y -qq libcuda1 >/tmp/apt.txt 2>&1 || true
 is_installed virtio-cuda-guest || fail 'installing libcuda1 removed the guest package'
 ! is_installed libcuda1 || fail 'apt installed libcuda1'

@@ -168,7 +168,7 @@ fn a_pause_longer_than_its_timeout_does_not_end_an_evicted_kernel() {
     assert_eq!(state(&host, A), "paused");
     assert!(is_off(&host, A), "{}", host.log());
     assert_eq!(evictions(), 1, "{}", host.log());
-    // The other VM is alone on the GPU.
+    // While A is paused, B has the GPU to itself.
     let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
     assert!(goes_on(&host, B), "{}", host.log());
     std::thread::sleep(Duration::from_secs(8));

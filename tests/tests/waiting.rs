@@ -86,7 +86,7 @@ fn a_vm_shows_why_it_waits() {
         assert_eq!(measured(&host, B).as_deref(), Some("paused"));
     }
     shows(&host, B, "paused", None, "paused");
-    // The other VM has the GPU to itself.
+    // C has the GPU to itself, so it doesn't wait.
     assert!(eventually(NEVER, || waits_for(&host, C).is_null()), "{}", host.log());
     assert_eq!(measured(&host, A), None);
 

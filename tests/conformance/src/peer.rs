@@ -69,7 +69,7 @@ impl Peer {
 
     /// Kills the process.
     pub fn kill(&mut self) {
-        // Both fail only if the process has exited and has been waited for.
+        // Both calls fail only if the process has exited and has been waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -309,7 +309,7 @@ static int copies(const Plan &plan) {
     unsigned kernel = 0;
     for (const unsigned iterations : plan.kernels()) {
         const int lane = kernel % LANES;
-        // The kernels of the other lanes run during these copies.
+        // The kernels of the other streams run during these copies.
         CHECK(cudaMemcpyAsync(device[lane], pinned[lane], bytes / 2, cudaMemcpyHostToDevice, stream[lane]));
         scramble<<<plan.shape.blocks, plan.shape.threads, 0, stream[lane]>>>(device[lane], words,
                                                                              iterations);

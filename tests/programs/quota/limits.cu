@@ -112,7 +112,7 @@ struct Phase {
     REQUIRE(cuInit_(0) == CUDA_SUCCESS, "cuInit");
     for (int i = 0; i < contexts; ++i) {
         CUcontext context;
-        // The other processes may have used all of the quota.
+        // The call may be refused, because the other processes may have used all of the quota.
         if (cuCtxCreate_v2_(&context, 0, 0) == CUDA_SUCCESS) {
             all.push_back(context);
         }

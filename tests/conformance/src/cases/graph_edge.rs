@@ -160,7 +160,7 @@ cases! {
         cuda.primary()?;
         let (graph, [kernel, other], pointer) = two_kernels(cuda)?;
         let set = add(cuda, graph, None, memset(pointer, 1, 1))?;
-        // These combinations of port and type don't exist.
+        // There are no edges with these combinations of port and type.
         let reserved = CUgraphEdgeData { reserved: [0, 0, 0, 0, 1], ..edge(0, 0) };
         let to_port = CUgraphEdgeData { to_port: 1, ..edge(0, 0) };
         for data in [edge(0, 1), edge(1, 0), edge(3, 0), edge(0, 2), reserved, to_port] {

@@ -87,7 +87,8 @@ impl Rule {
         // machine, the gate may open before such a call has returned.
         let right = match self {
             Rule::Batch(Order::Stream) => "WSRu",
-            // NVIDIA's driver reads a pageable source of a copy to managed memory later.
+            // For a copy to managed memory, NVIDIA's driver reads a pageable source even after the
+            // call.
             Rule::Batch(Order::DuringCall) if kinds == (Pageable, Managed) => "WSRXu",
             Rule::Batch(Order::DuringCall) => "WSX",
             Rule::Batch(Order::Any) => "WSRXu",

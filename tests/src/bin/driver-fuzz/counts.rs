@@ -191,7 +191,7 @@ fn errno_name(errno: c_int) -> String {
     if name.is_null() {
         return errno.to_string();
     }
-    // SAFETY: it isn't null, and it's a C string.
+    // SAFETY: the name isn't null, and it's a C string.
     unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 

@@ -12,7 +12,8 @@ use virtio_cuda_tests::random::Random;
 pub const SLOT: u64 = 1 << 20;
 const SLOTS: u64 = 32;
 const PAGE: u64 = windows::PAGE_BYTES;
-/// The size of the part of the file in which a thread prepares arguments. Junk follows it.
+/// The size of the part of a [`Source`]'s file in which a thread prepares arguments. Junk follows
+/// that part.
 const SCRATCH: u64 = 4096;
 const JUNK: u64 = 16384;
 
