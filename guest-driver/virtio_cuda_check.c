@@ -8,7 +8,7 @@
  * vcuda_monitor_queue() - queue the monitor
  * @dev: the device
  * @delay: when to run it, in jiffies
- * @sooner: whether to change that if it is queued already
+ * @sooner: if the monitor is already queued, whether to reschedule it
  */
 void vcuda_monitor_queue(struct vcuda_device *dev, unsigned long delay,
 			 bool sooner)

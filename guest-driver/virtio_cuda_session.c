@@ -250,7 +250,10 @@ static int vcuda_session_create(struct vcuda_session *s, const void *env,
 	req->hdr.session = cpu_to_le32(s->id);
 	req->pid = cpu_to_le32(task_tgid_nr(current));
 	req->env_len = cpu_to_le32(user_len + env_len);
-	/* The host uses the first entry, so the program can't replace it. */
+	/*
+	 * Put the user's entry before the program's entries, because the host
+	 * uses the first one. So the program can't claim to be another user.
+	 */
 	memcpy(req + 1, user, user_len);
 	memcpy((char *)(req + 1) + user_len, env, env_len);
 	err = vcuda_control(s->dev, chain);
