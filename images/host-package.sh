@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the host's Debian package, virtio-cuda-host. It contains vcudad with its systemd unit, the
-# device process, the worker, vcudactl with man pages and completions, softgpu, the guest's libcuda (for
-# `vcudactl test`), and the vhost-user descriptor, and it creates the groups that own the sockets and the user as which vcudad runs. The files from which it's built are in
+# device process, the worker, vcudactl with man pages and completions, softgpu, the guest's libcuda
+# (for `vcudactl test`), and the vhost-user descriptor, and it creates the groups that own the
+# sockets and the user as which vcudad runs. The files from which it's built are in
 # images/host-package/.
 #
 #   images/host-package.sh [--out DIR] [--try] [--boot]
