@@ -57,7 +57,7 @@ for process, ours in started:
     process.wait()
 "#;
 
-/// The driver tells the host to whom a session belongs.
+/// The guest driver reports each session's user to the host, which limits exports per user.
 #[test]
 fn no_user_can_take_all_exports() {
     let host = Host::start(&[A]);

@@ -113,8 +113,9 @@ fn programs_continue_after_vcudad_was_killed() {
     let mut host = Host::start_beside_spawner(&vms(), 60);
     let mut programs = Programs::start(&host);
     for without in [Duration::ZERO, Duration::ZERO, Duration::from_millis(1500)] {
-        // A broker that is killed while it handles a device's message ends that device. The programs
-        // with which the memory is read have just disconnected.
+        // Wait until the broker has handled the ends of the programs that read the free memory. If
+        // the broker were killed while it handles a message of a device process, that device's
+        // sessions would end.
         std::thread::sleep(Duration::from_millis(500));
         host.kill_broker(libc::SIGKILL);
         std::thread::sleep(without);

@@ -19,20 +19,21 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("manykernels", 58),
 ];
 
-/// What an entry point costs in a conformance case.
+/// The cost of an entry point's calls in a conformance case.
 struct Cost {
     case: &'static str,
     entry_point: &'static str,
     calls: u64,
-    /// The most calls that wait, and that only send commands.
+    /// The maximum number of calls that wait for a reply, and of those that only send commands.
     waited: u64,
     posted: u64,
-    /// The most bytes of all commands and replies together.
+    /// The maximum size of all commands and replies together, in bytes.
     bytes: u64,
 }
 
 const COSTS: &[Cost] = &[
-    // Four maps, and 50 errors, which aren't remembered.
+    // Calls for four different maps wait, and so do 50 calls with errors, which the guest library
+    // doesn't remember.
     Cost {
         case: "tensor_map::equal_descriptions_have_equal_maps",
         entry_point: "cuTensorMapEncodeTiled",
@@ -41,7 +42,8 @@ const COSTS: &[Cost] = &[
         posted: 0,
         bytes: 12_608,
     },
-    // 34 allocations are too long for slabs, of which each combination of flags has some.
+    // 34 allocations wait because they are too long for slabs. The others wait only if they need
+    // another slab; each combination of flags has its own.
     Cost {
         case: "host_memory::small_allocations_of_host_memory_are_separate",
         entry_point: "cuMemHostAlloc",
@@ -58,7 +60,8 @@ const COSTS: &[Cost] = &[
         posted: 0,
         bytes: 464,
     },
-    // Half of the changes change nothing.
+    // Half of the calls set parameters that the node already has, so the guest library sends
+    // nothing.
     Cost {
         case: "graph_kernel::many_nodes_are_changed_between_launches",
         entry_point: "cuGraphExecKernelNodeSetParams_v2",
@@ -85,7 +88,7 @@ fn entry_points_cost_no_more_than_before() {
             .flat_map(str::split_whitespace)
             .filter_map(|column| column.parse().ok())
             .collect();
-        // The times have a decimal point.
+        // Only the numbers of calls and bytes are integers, so the times aren't parsed.
         let [has_waited, has_posted, local, has_bytes] = columns[..] else {
             panic!("{case}: no row for {entry_point} in\n{table}")
         };

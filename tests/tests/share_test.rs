@@ -54,7 +54,7 @@ fn the_program_runs_as_a_session_of_the_vm_under_its_quotas() {
 
     let (_, err) = fails(&host, &["tiny"]);
     assert!(err.contains("of memory.max (2M) on GPU") && err.contains("--memory-max"), "{err}");
-    // The guest's library knows the limit, too.
+    // The guest library's message has the limit, too.
     assert!(err.contains("0 of 2 MiB on GPU 0 (the host's setting memory.max)"), "{err}");
 }
 
@@ -75,7 +75,8 @@ fn a_vm_that_cannot_run_a_program_is_explained() {
     let (_, err) = fails(&host, &["a", "--libcuda", "/etc/hostname"]);
     assert!(err.contains("step 'connect'"), "{err}");
 
-    // A front end whose memory can be truncated, as QEMU's can with memory-backend-file.
+    // Connect a front end whose memory can be truncated, as QEMU's can be with memory-backend-file.
+    // The device then accepts no other one.
     let mut only = Guest::connect_unsealed(&host.socket(B));
     only.set_up().unwrap();
     let (done, err) = fails(&host, &["b"]);
@@ -98,7 +99,8 @@ fn a_vm_that_cannot_run_a_program_is_explained() {
     assert!(err.contains("is stopped (by SIGSTOP"), "{err}");
 }
 
-/// The program isn't root's, because the VM may control the other end of the socket.
+/// `vcudactl test` runs the program without root's privileges, because the VM may control the other
+/// end of the socket.
 #[test]
 fn the_program_has_no_more_than_the_sockets_group() {
     if !Path::new("/proc/self")

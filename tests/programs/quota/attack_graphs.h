@@ -9,7 +9,7 @@ class Graphs {
     explicit Graphs(Tenant &tenant) : tenant_(tenant) {
     }
 
-    // Puts a new kernel into a graph, instantiates it, lowers the limit, and launches it.
+    // Puts a new kernel into a graph, instantiates it, lowers the stack limit, and launches it.
     void one() {
         Tenant::Fresh made, small;
         CUgraph graph = nullptr;

@@ -167,7 +167,8 @@ class Memory {
             if (report.owners[at].compare_exchange_strong(nobody, -1)) {
                 report.handles[at] = handle;
                 report.owners[at] = getpid();
-                // Another process may be in a call that takes long.
+                // Offer the memory for half a second, because the other processes may be in calls
+                // that take long.
                 for (int i = 0; i < 50 && !tenant_.over(); ++i) {
                     usleep(10000);
                 }

@@ -96,7 +96,7 @@ cases! {
         )
     }
 
-    /// Half of the changes set the parameters that a node has already.
+    /// Half of the changes set parameters that the node already has.
     fn many_nodes_are_changed_between_launches(cuda) {
         const NODES: usize = 20;
         cuda.primary()?;

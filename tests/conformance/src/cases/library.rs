@@ -104,8 +104,8 @@ cases! {
         same!((limit(function)?, limit(of_kernel)?), (4096, 4096));
         refused!(cu!(cuda, cuFuncSetAttribute(function, dynamic, -2)), INVALID_VALUE);
         same!(limit(of_kernel)?, 4096);
-        // Repeat this, because the first call must have an effect again after the second one has
-        // changed the attribute.
+        // The other handle has changed the attribute, so setting the earlier value must have an
+        // effect again.
         for _ in 0..2 {
             cu!(cuda, cuFuncSetAttribute(function, dynamic, 8192))?;
         }

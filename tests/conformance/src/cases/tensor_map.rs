@@ -65,7 +65,8 @@ cases! {
                 }
                 ensure!(map == *first, "map {index} differs in round {round}");
             }
-            // The error isn't remembered in place of a map, and the other way around.
+            // The guest library remembers maps. It must not return a remembered map instead of an
+            // error, nor an error instead of a map.
             let mut map = CUtensorMap::default();
             refused!(tiled(cuda, &mut map, 8, 256, [16, 16]), INVALID_VALUE);
         }
