@@ -43,8 +43,8 @@ struct FileSystem {
     mount: Option<Mount>,
 }
 
-/// The mounts in the jail of a worker that has no VM yet. They are in the worker's mount namespace,
-/// once the worker has put them there.
+/// The mounts in the jail of a worker that has no VM yet. The VM's file systems are later mounted
+/// over them. They are in no namespace until the worker adds them to its own.
 pub(crate) struct Places(Each<OwnedFd>);
 
 impl<T> Each<T> {
@@ -82,7 +82,8 @@ impl VmFiles {
         self.0.try_map(|files| files.mount()?.duplicate())
     }
 
-    /// Gives them to a running process that has no VM yet.
+    /// Mounts the VM's file systems in the jail of a running worker that had no VM, over the mounts
+    /// at `places`.
     pub(crate) fn give(&mut self, pid: u32, places: Places) -> io::Result<()> {
         let namespace = File::open(format!("/proc/{pid}/ns/mnt"))?;
         let Places(Each { shared, cache }) = places;
@@ -104,7 +105,8 @@ impl VmFiles {
 }
 
 impl Places {
-    /// Creates the mounts, and returns them a second time, for the worker.
+    /// Creates mounts for a worker that has no VM yet, and second descriptors of them, which the
+    /// worker gets.
     pub(crate) fn create() -> io::Result<(Self, Each<OwnedFd>)> {
         let create = || tmpfs::create(None, c"0755", &WITHOUT_VM);
         let mut mounts = Each { shared: create()?, cache: create()? };
@@ -238,8 +240,9 @@ mod tests {
         let (places, theirs) = Places::create().unwrap();
         let found = in_another_namespace(theirs, |pid| files.give(pid, places).unwrap());
         assert_eq!(found, (vec!["shared".to_owned(), "cached".to_owned()], 2));
-        // A worker that hasn't entered its jail yet, whose directories are the host's. Since Linux
-        // 6.15, its places get the files anyway, but the host doesn't.
+        // This process is in place of a worker that hasn't entered its jail yet, so that its
+        // directories are the host's. Since Linux 6.15, the files are mounted over `places` anyway,
+        // but the host doesn't see them.
         let (places, _theirs) = Places::create().unwrap();
         let _ = files.give(std::process::id(), places);
         assert_eq!(visible(), 0);
