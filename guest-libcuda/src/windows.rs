@@ -49,7 +49,8 @@ pub fn release(range: Range<usize>) {
     unsafe { libc::munmap(range.start as *mut libc::c_void, range.len()) };
 }
 
-const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
+/// The size of a page.
+pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
 /// Ranges of GPU memory outside the windows, by start address. They stay reserved, so that the
 /// program's own memory is never mistaken for GPU memory.

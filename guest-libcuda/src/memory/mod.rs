@@ -17,8 +17,6 @@ use slabs::{Slab, Slabs};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
-
 /// The kind of memory, by the call that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -3,8 +3,8 @@
 //! To pin memory, the library asks the guest driver for pages and the worker to register them with the
 //! GPU. That takes hundreds of microseconds, and some programs allocate hundreds of small buffers.
 
-use super::PAGE;
 use crate::ranges::FreeRanges;
+use crate::windows::PAGE;
 use std::ops::Range;
 
 /// The largest allocation that is cut from a slab, in bytes.

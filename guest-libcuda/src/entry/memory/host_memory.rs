@@ -10,7 +10,7 @@ use crate::memory::{Allocation, Kind, Memory};
 use crate::objects::Context;
 use crate::thread;
 use crate::transport::TransportError;
-use crate::windows;
+use crate::windows::{self, PAGE};
 use cuda_api::args::Out;
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
@@ -21,7 +21,6 @@ use protocol::calls::{CuCtxSynchronize, VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
 use std::sync::atomic::Ordering;
 
-const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 const ALLOC_FLAGS: u32 =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
