@@ -19,7 +19,7 @@ pub enum EventKind {
     VmResumed,
     /// A VM's device process exited. The message says whether it was restarted.
     DeviceEnded,
-    /// A guest process opened the device.
+    /// A session started: a guest process began to use a GPU.
     SessionStarted,
     /// A session ended. The event has the `reason`.
     SessionEnded,

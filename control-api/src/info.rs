@@ -245,7 +245,7 @@ pub struct VmGpuStats {
     pub kernel_timeouts: u64,
 }
 
-/// A session: a guest process that has the device open, and its worker.
+/// A session: a guest process that uses a GPU, and its worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionInfo {

@@ -113,7 +113,7 @@ pub(crate) enum Command {
     /// List GPUs
     #[command(subcommand)]
     Gpu(GpuCommand),
-    /// List and end sessions (guest processes that have the device open)
+    /// List and end sessions (guest processes that use a GPU)
     #[command(subcommand)]
     Session(SessionCommand),
     /// Show a live table of VMs: memory, GPU share, wait time, launches, copies

@@ -272,7 +272,7 @@ fn about_vms(page: &mut Page, stats: &Stats) {
         depth,
     );
     let sessions = level(|vm| vm.sessions.into());
-    page.gauge("sessions", None, "Guest processes that have the device open", sessions);
+    page.gauge("sessions", None, "Guest processes that use a GPU", sessions);
     let paused = level(|vm| vm.paused.into());
     page.gauge("paused", None, "1 if the VM is paused, and thus off its GPUs", paused);
     let failed = level(|vm| vm.failed.into());
@@ -307,7 +307,7 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     let limit = level(|vm| vm.connections_max.into());
     page.gauge("connections_limit", None, "Maximum number of front ends at once", limit);
     let started = each(|vm| vm.sessions_total);
-    page.count("sessions_started", None, "Guest processes that opened the device", started);
+    page.count("sessions_started", None, "Guest processes that have begun to use a GPU", started);
     let restarts = each(|vm| vm.device_restarts);
     let refused = stats.vms.iter().flat_map(|vm| {
         let kinds = [

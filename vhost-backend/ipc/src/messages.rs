@@ -318,7 +318,7 @@ impl Refusal {
             Self::SessionsMax => {
                 let max = limits.max_sessions;
                 format!(
-                    "sessions.max is {max}, and that many programs have the device open; to permit \
+                    "sessions.max is {max}, and that many programs use a GPU; to permit \
                      more, use vcudactl vm set --sessions-max"
                 )
             }
