@@ -29,10 +29,12 @@
 //! * [`legacy_launch`] has CUDA's first launch interface.
 //! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
 //!   points.
+//! * [`machine_code`] explains why softgpu can't load some images.
 //! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them.
 //! * [`notifications`] registers callbacks.
 //! * [`pointers`] has the attributes of pointers.
 //! * [`pool`] has memory pools.
+//! * [`ptx_image`] makes an ELF file that contains PTX.
 //! * [`texture_refs`] has texture references and surface references.
 //! * [`thread_end`] calls a function when a thread exits.
 //!
@@ -83,12 +85,16 @@ pub mod log_entries;
 #[cfg(feature = "runtime")]
 pub mod logs;
 #[cfg(feature = "runtime")]
+pub mod machine_code;
+#[cfg(feature = "runtime")]
 pub mod managed;
 #[cfg(feature = "runtime")]
 pub mod managed_batch;
 pub mod pointers;
 #[cfg(feature = "runtime")]
 pub mod pool;
+#[cfg(feature = "runtime")]
+pub mod ptx_image;
 #[cfg(feature = "runtime")]
 pub mod texture_refs;
 #[cfg(feature = "runtime")]

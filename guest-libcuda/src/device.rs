@@ -107,6 +107,13 @@ impl Device {
         until_zero(&self.facts.name)
     }
 
+    /// Returns the compute capability, such as 90 for 9.0.
+    pub fn capability(&self) -> u32 {
+        let part = |attribute: A| self.facts.attributes[attribute.0 as usize].max(0) as u32;
+        10 * part(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+            + part(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+    }
+
     /// Returns the device's PCI address.
     pub fn pci_bus_id(&self) -> &[u8] {
         until_zero(&self.facts.pci_bus_id)

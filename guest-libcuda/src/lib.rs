@@ -8,6 +8,7 @@
 //! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.
 //! * [`remembered`] keeps answers of the worker, so that it isn't asked again.
 //! * [`shareable`] has the file descriptors that stand for exported memory.
+//! * [`software`] tells softgpu from NVIDIA's driver.
 //! * [`stats`] counts calls, if the user wants to know.
 //! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
 //!   CUDA_ERROR_NOT_SUPPORTED.
@@ -33,6 +34,7 @@ mod remembered;
 mod session;
 mod settled;
 mod shareable;
+mod software;
 mod stats;
 mod tensor_maps;
 mod thread;

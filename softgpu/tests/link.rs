@@ -177,7 +177,7 @@ fn test_linked_modules_call_each_other() {
 #[test]
 fn test_errors_and_their_log() {
     in_context(|| {
-        let mut log = [0u8; 400];
+        let mut log = [0u8; 1024];
         let (options, mut values) = ([5u32, 6], [log.as_mut_ptr() as usize, log.len()]);
         let mut link = 0;
         // SAFETY: the arguments are valid for the driver API; the buffers outlive the link.
@@ -190,6 +190,15 @@ fn test_errors_and_their_log() {
             assert_eq!(values[1], text.len());
             assert_eq!(add(link, PTX, b"nonsense\0"), INVALID_PTX);
             assert_eq!(add(link, CUBIN, b"\x7fELF nonsense"), NO_BINARY_FOR_GPU);
+            // The header of a cubin for sm_86.
+            let mut cubin = b"\x7fELF\x02\x01\x01\x33\x07".to_vec();
+            cubin.resize(48, 0);
+            cubin.extend(0x0056_0556u32.to_le_bytes());
+            cubin.resize(64, 0);
+            assert_eq!(add(link, CUBIN, &cubin), NO_BINARY_FOR_GPU);
+            let text = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+            let advice = "nvcc -gencode arch=compute_90,code=compute_90";
+            assert!(text.contains("machine code for sm_86") && text.contains(advice), "{text}");
             assert_eq!(add(link, 99, b"x"), INVALID_VALUE);
             assert_eq!(add(link, PTX, ptx(CALLER).as_bytes()), 0);
             let (mut image, mut size) = (std::ptr::null(), 0);

@@ -5,10 +5,16 @@
 //! The functions and their arguments were observed by logging the calls of NVRTC and nvJitLink 13.0
 //! to driver 580. NVRTC 12.9 and 13.5 pass the same arguments; versions before 12.9 don't request
 //! the table. NVRTC's option `--enable-cache-trace` shows whether the cache works.
+//!
+//! For devices that execute PTX, the cache answers requests for machine code with PTX, even if it's
+//! disabled; see [`super::instead`].
 
+use super::driver::driver;
+use super::instead::Results;
 use super::memory::copied;
 use crate::compute_cache::files::ComputeCache;
 use crate::compute_cache::settings::Settings;
+use crate::ptx_image::Linking;
 use crate::sys::CUresult;
 use core::ffi::{CStr, c_char, c_void};
 use std::collections::BTreeMap;
@@ -24,8 +30,30 @@ static KEYS: Mutex<Keys> = Mutex::new(Keys { last: 0, keys: BTreeMap::new() });
 
 struct Keys {
     last: usize,
-    keys: BTreeMap<usize, Arc<[u8]>>,
+    keys: BTreeMap<usize, Arc<Key>>,
 }
+
+/// The value of `kind` for compiling to PTX. The others are for machine code.
+const TO_PTX: u32 = 2;
+
+struct Key {
+    kind: u32,
+    /// The compute capability, and whether the result will be linked.
+    target: (u32, Linking),
+    /// The key of the entry.
+    bytes: Vec<u8>,
+    /// The place of the code in the key. The code is at its end.
+    code: usize,
+}
+
+impl Key {
+    fn code(&self) -> &[u8] {
+        &self.bytes[self.code..]
+    }
+}
+
+/// The results of compilers that use a device that executes PTX.
+static RESULTS: Results = Results::new();
 
 /// The pointer by which a library refers to a key.
 type KeyHandle = *mut c_void;
@@ -34,7 +62,7 @@ fn keys() -> MutexGuard<'static, Keys> {
     KEYS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn key(handle: KeyHandle) -> Result<Arc<[u8]>, CUresult> {
+fn key(handle: KeyHandle) -> Result<Arc<Key>, CUresult> {
     keys().keys.get(&handle.addr()).cloned().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -48,19 +76,19 @@ fn append(key: &mut Vec<u8>, part: &[u8]) {
     key.extend_from_slice(part);
 }
 
-/// Appends a string to a key. Null is the same as an empty string.
+/// Returns the bytes of a string. Null is the same as an empty string.
 ///
 /// # Safety
-/// The string must be null or end with a null byte.
-unsafe fn append_string(key: &mut Vec<u8>, string: *const c_char) {
+/// The string must be null or end with a null byte, and stay unchanged while the result is used.
+unsafe fn string<'a>(string: *const c_char) -> &'a [u8] {
     // SAFETY: the pointer is not null, and the caller promises the rest.
-    let bytes = if string.is_null() { &[] } else { unsafe { CStr::from_ptr(string) }.to_bytes() };
-    append(key, bytes);
+    if string.is_null() { &[] } else { unsafe { CStr::from_ptr(string) }.to_bytes() }
 }
 
-/// DA9151D3[1]: creates a key. `kind` is 1 for compiling to a cubin and 2 for compiling to PTX.
-/// `architecture` is the compute capability, such as 90, and `variant` is 1 for an architecture
-/// such as sm_90a. If the cache is disabled, NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
+/// DA9151D3[1]: creates a key. `kind` is 1 for compiling to a cubin, 2 for compiling to PTX, and 3 for
+/// completing a cubin for a GPU that is newer than Hopper. `architecture` is the compute capability,
+/// such as 90, and `variant` is 1 for an architecture such as sm_90a. If the cache is disabled,
+/// NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
 pub unsafe extern "C" fn create_key(
     out: *mut KeyHandle,
     kind: u32,
@@ -72,28 +100,39 @@ pub unsafe extern "C" fn create_key(
     architecture: u32,
     variant: u32,
 ) -> CUresult {
-    if CACHE.is_none() {
+    let executes_ptx = driver().executes_ptx();
+    if CACHE.is_none() && !executes_ptx {
         return CUresult::CUDA_ERROR_NOT_INITIALIZED;
     }
     if out.is_null() || code.is_null() || code_bytes > isize::MAX as usize {
         return CUresult::CUDA_ERROR_INVALID_VALUE;
     }
     let mut key = Vec::new();
+    if executes_ptx {
+        // The result of linking with link-time optimization is PTX, too. Programs on other devices
+        // must not find it.
+        append(&mut key, b"PTX");
+    }
     for number in [kind, architecture, variant] {
         key.extend_from_slice(&number.to_le_bytes());
     }
     // SAFETY: a library passes strings, and code that has this many bytes; the pointer to the code
     // is not null, and a slice can have this length.
-    unsafe {
-        append_string(&mut key, compiler_build);
-        append_string(&mut key, host);
-        append_string(&mut key, options);
+    let is_linked = unsafe {
+        append(&mut key, string(compiler_build));
+        append(&mut key, string(host));
+        append(&mut key, string(options));
         append(&mut key, core::slice::from_raw_parts(code, code_bytes));
-    }
+        // The option for relocatable code.
+        string(options).split(|byte| *byte == b' ').any(|option| option == b"-c")
+    };
+    let linking = if is_linked { Linking::Input } else { Linking::Complete };
+    let code = key.len() - code_bytes;
     let mut keys = keys();
     keys.last += 1;
     let number = keys.last;
-    keys.keys.insert(number, key.into());
+    keys.keys
+        .insert(number, Arc::new(Key { kind, target: (architecture, linking), bytes: key, code }));
     // SAFETY: the pointer is not null, so the library may be given the key there.
     unsafe { out.write(core::ptr::without_provenance_mut(number)) };
     CUresult::CUDA_SUCCESS
@@ -117,8 +156,18 @@ pub unsafe extern "C" fn look_up(
         return CUresult::CUDA_ERROR_INVALID_VALUE;
     }
     let find = || {
-        let cache = CACHE.as_ref().ok_or(CUresult::CUDA_ERROR_NOT_INITIALIZED)?;
-        let found = cache.get(&key(handle)?).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let key = key(handle)?;
+        let executes_ptx = driver().executes_ptx();
+        let found = if executes_ptx && key.kind != TO_PTX {
+            RESULTS.find(key.code(), key.target)
+        } else {
+            CACHE.as_ref().and_then(|cache| cache.get(&key.bytes)).inspect(|found| {
+                if executes_ptx {
+                    RESULTS.keep(key.code(), found);
+                }
+            })
+        };
+        let found = found.ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
         let bytes = u32::try_from(found.len()).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
         let copy = copied(&found);
         if copy.is_null() { Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) } else { Ok((copy, bytes)) }
@@ -145,8 +194,15 @@ pub unsafe extern "C" fn add(
     // SAFETY: the pointer is not null, and the library passes data that has this many bytes.
     let data = unsafe { core::slice::from_raw_parts(data, data_bytes) };
     let keep = || {
-        let cache = CACHE.as_ref().ok_or(CUresult::CUDA_ERROR_NOT_INITIALIZED)?;
-        cache.add(&key(handle)?, data).map_err(|_| CUresult::CUDA_ERROR_OPERATING_SYSTEM)
+        let key = key(handle)?;
+        if driver().executes_ptx() {
+            if key.kind != TO_PTX {
+                return Ok(());
+            }
+            RESULTS.keep(key.code(), data);
+        }
+        let Some(cache) = &*CACHE else { return Ok(()) };
+        cache.add(&key.bytes, data).map_err(|_| CUresult::CUDA_ERROR_OPERATING_SYSTEM)
     };
     status(keep())
 }

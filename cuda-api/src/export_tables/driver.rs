@@ -39,6 +39,10 @@ pub trait Driver: Sync {
     /// GPU. Both have one byte for each texture processing cluster.
     fn tpc_tables(&self) -> Result<[Vec<u8>; 2], CUresult>;
 
+    /// Returns whether the devices execute PTX, and no machine code for NVIDIA's GPUs. The compilers
+    /// call `cuInit` before they use the table for which this matters.
+    fn executes_ptx(&self) -> bool;
+
     /// Logs the name of an unimplemented function (once) and returns CUDA_ERROR_NOT_SUPPORTED.
     fn unsupported(&self, what: &str) -> CUresult;
 }

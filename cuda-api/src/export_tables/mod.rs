@@ -12,6 +12,7 @@
 mod compiler_cache;
 pub mod context_storage;
 mod driver;
+mod instead;
 mod integrity;
 mod md2;
 mod memory;

@@ -46,6 +46,9 @@ impl Driver for Fake {
             (core::ptr::without_provenance_mut(0x20), c"second".as_ptr()),
         ])
     }
+    fn executes_ptx(&self) -> bool {
+        std::env::var_os("TEST_PTX").is_some()
+    }
     fn unsupported(&self, what: &str) -> CUresult {
         self.unsupported.lock().unwrap().push(what.to_owned());
         CUresult::CUDA_ERROR_NOT_SUPPORTED
@@ -267,14 +270,19 @@ fn cublas_gets_its_arrays_and_frees_them() {
 
 type Key = *mut c_void;
 
-/// Creates a key as NVRTC does.
+/// Creates a key as NVRTC does for compiling to PTX.
 fn create_key(code: &[u8], options: &core::ffi::CStr) -> (CUresult, Key) {
+    create_key_of(2, code, options)
+}
+
+/// Creates a key of a kind.
+fn create_key_of(kind: u32, code: &[u8], options: &core::ffi::CStr) -> (CUresult, Key) {
     let mut key: Key = core::ptr::null_mut();
     let result = call!(
         table(CACHE), 1,
         (*mut Key, u32, *const u8, usize, *const c_char, *const c_char, *const c_char, u32, u32)
             -> CUresult,
-        &mut key, 2, code.as_ptr(), code.len(), options.as_ptr(), c"HOST64".as_ptr(),
+        &mut key, kind, code.as_ptr(), code.len(), options.as_ptr(), c"HOST64".as_ptr(),
         c"build".as_ptr(), 90, 0
     );
     (result, key)
@@ -307,10 +315,10 @@ fn destroy_key(key: Key) -> CUresult {
     call!(table(CACHE), 2, (Key) -> CUresult, key)
 }
 
-/// Runs a step of the next test in another process, with its own environment.
-fn run_step(step: &str, variables: &[(&str, &std::ffi::OsStr)]) {
+/// Runs a step of a test in another process, with its own environment.
+fn run_step(test: &str, step: &str, variables: &[(&str, &std::ffi::OsStr)]) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "export_tables::tests::compilers_find_what_they_compiled_before"]);
+    command.args(["--exact", &format!("export_tables::tests::{test}")]);
     command.env_remove("CUDA_CACHE_DISABLE").env("TEST_STEP", step).envs(variables.iter().copied());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{step}: {}", String::from_utf8_lossy(&output.stdout));
@@ -318,6 +326,9 @@ fn run_step(step: &str, variables: &[(&str, &std::ffi::OsStr)]) {
 
 #[test]
 fn compilers_find_what_they_compiled_before() {
+    let run_step = |step: &str, variables: &[_]| {
+        run_step("compilers_find_what_they_compiled_before", step, variables);
+    };
     const NOT_FOUND: Result<Vec<u8>, CUresult> = Err(CUresult::CUDA_ERROR_NOT_FOUND);
     match std::env::var("TEST_STEP").as_deref() {
         Ok("compile") => {
@@ -347,6 +358,72 @@ fn compilers_find_what_they_compiled_before() {
                 "compile without a cache",
                 &[path_variable, ("CUDA_CACHE_DISABLE", "1".as_ref())],
             );
+        }
+    }
+}
+
+/// The target of keys, and the text of a kernel.
+const TARGET: u32 = 90;
+const PTX: &[u8] = b".version 9.5\n.target sm_90\n";
+
+#[test]
+fn devices_that_execute_ptx_get_it_from_all_compilers() {
+    use crate::ptx_image::{Linking, wrap};
+    const NOT_FOUND: Result<Vec<u8>, CUresult> = Err(CUresult::CUDA_ERROR_NOT_FOUND);
+    let known = |linking| wrap(b".version 9.0\n.target sm_90\n", TARGET, linking);
+    match std::env::var("TEST_STEP").as_deref() {
+        Ok(step @ ("without a GPU" | "with a GPU")) => {
+            let executes_ptx = step == "without a GPU";
+            let expected = |image| if executes_ptx { Ok(image) } else { NOT_FOUND };
+            // nvJitLink.
+            for (options, linking) in
+                [(c" -arch=sm_90", Linking::Complete), (c" -g -c -arch=sm_90", Linking::Input)]
+            {
+                let key = create_key_of(1, PTX, options).1;
+                assert_eq!(look_up(key), expected(known(linking)));
+            }
+            // NVRTC, the first time in one process and again in another, in which only the first
+            // step's result may be kept.
+            let to_ptx = create_key_of(2, b"BC code", c" -arch=compute_90").1;
+            let first = look_up(to_ptx);
+            assert_eq!(first.is_ok(), std::env::var_os("TEST_AGAIN").is_some());
+            if first.is_err() {
+                assert_eq!(add(to_ptx, PTX), CUresult::CUDA_SUCCESS);
+            }
+            let to_cubin = create_key_of(1, b"BC code", c" -arch=sm_90").1;
+            let found = look_up(to_cubin);
+            if executes_ptx {
+                assert_eq!(found, Ok(known(Linking::Complete)));
+            } else if first.is_err() {
+                assert_eq!(found, NOT_FOUND);
+                assert_eq!(add(to_cubin, b"machine code"), CUresult::CUDA_SUCCESS);
+            } else {
+                assert_eq!(found.unwrap(), b"machine code");
+            }
+        }
+        Ok("without a GPU and a cache") => {
+            let key = create_key_of(1, PTX, c"").1;
+            assert_eq!(look_up(key), Ok(known(Linking::Complete)));
+            let to_ptx = create_key_of(2, b"BC code", c"").1;
+            assert_eq!(look_up(to_ptx), NOT_FOUND);
+            assert_eq!(add(to_ptx, PTX), CUresult::CUDA_SUCCESS);
+            assert_eq!(look_up(to_ptx), NOT_FOUND);
+            assert!(look_up(create_key_of(1, b"BC code", c"").1).is_ok());
+        }
+        _ => {
+            let directory = tempfile::tempdir().unwrap();
+            let path = ("CUDA_CACHE_PATH", directory.path().as_os_str());
+            let (ptx, again) = (("TEST_PTX", "1".as_ref()), ("TEST_AGAIN", "1".as_ref()));
+            let run = |step: &str, variables: &[_]| {
+                run_step("devices_that_execute_ptx_get_it_from_all_compilers", step, variables);
+            };
+            // Both kinds of devices share a directory. The code of one isn't for the other.
+            run("with a GPU", &[path]);
+            run("without a GPU", &[path, ptx]);
+            run("without a GPU", &[path, ptx, again]);
+            run("with a GPU", &[path, again]);
+            let disabled = ("CUDA_CACHE_DISABLE", "1".as_ref());
+            run("without a GPU and a cache", &[path, ptx, disabled]);
         }
     }
 }

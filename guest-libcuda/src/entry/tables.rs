@@ -9,6 +9,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::log;
 use crate::objects::{Context, Function};
+use crate::software;
 use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::export_tables::{self, DeviceIdentity, Driver};
@@ -103,6 +104,10 @@ impl Driver for Tables {
             .and_then(|driver| driver.session.call_with_room(&call, TPC_TABLES_ROOM))
             .map_err(result)?;
         Ok([tables.first, tables.second])
+    }
+
+    fn executes_ptx(&self) -> bool {
+        software::executes_ptx()
     }
 
     fn unsupported(&self, what: &str) -> CUresult {

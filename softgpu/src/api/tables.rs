@@ -70,6 +70,10 @@ impl Driver for Tables {
         Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
     }
 
+    fn executes_ptx(&self) -> bool {
+        true
+    }
+
     fn unsupported(&self, what: &str) -> CUresult {
         super::entry::unsupported(what)
     }

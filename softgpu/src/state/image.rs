@@ -2,6 +2,7 @@
 
 use cuda_api::error::CuError;
 use cuda_api::fatbin::{self, Fatbin, Image};
+use cuda_api::{machine_code, ptx_image};
 
 use super::device::capability;
 use super::elf;
@@ -51,22 +52,24 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
 
 /// Returns the declarations in the texts of an image.
 pub(crate) fn units(bytes: &[u8]) -> Result<Vec<Unit>, LoadError> {
+    let texts = ptx_image::texts(bytes);
+    if !texts.is_empty() {
+        return texts.into_iter().map(text).collect();
+    }
     if bytes.starts_with(b"\x7fELF") {
-        let texts = elf::texts(bytes).ok_or_else(|| {
-            LoadError::new(
-                CuError::NO_BINARY_FOR_GPU,
-                "the image is machine code for a GPU; softgpu executes only PTX",
-            )
-        })?;
+        let texts = elf::texts(bytes).ok_or_else(|| no_ptx(bytes))?;
         return texts.into_iter().map(ptx).collect();
     }
     if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) {
         return Ok(vec![from_fatbin(bytes)?]);
     }
-    let text = bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec();
-    let text = String::from_utf8(text)
+    Ok(vec![text(bytes.split(|b| *b == 0).next().unwrap_or_default())?])
+}
+
+fn text(bytes: &[u8]) -> Result<Unit, LoadError> {
+    let text = String::from_utf8(bytes.to_vec())
         .map_err(|_| LoadError::new(CuError::INVALID_IMAGE, "the image is not PTX text"))?;
-    Ok(vec![ptx(text)?])
+    ptx(text)
 }
 
 /// Parses the declarations in PTX text, and checks that the device can run it.
@@ -121,13 +124,14 @@ fn from_fatbin(bytes: &[u8]) -> Result<Unit, LoadError> {
             Err(failed) => error = error.or(Some(failed)),
         }
     }
-    Err(error.unwrap_or_else(|| {
-        let text = format!(
-            "the fatbin has no PTX for sm_{} or older; softgpu executes only PTX",
-            capability()
-        );
-        LoadError::new(CuError::NO_BINARY_FOR_GPU, text)
-    }))
+    Err(error.unwrap_or_else(|| no_ptx(bytes)))
+}
+
+/// Returns the error for an image without PTX that the device can run.
+fn no_ptx(image: &[u8]) -> LoadError {
+    let text = machine_code::explain(image, capability());
+    let text = text.unwrap_or_else(|| "the image has no PTX".into());
+    LoadError::new(CuError::NO_BINARY_FOR_GPU, text)
 }
 
 /// Returns the declarations in the PTX of all fatbins in a host object.

@@ -8,6 +8,7 @@ mod array;
 mod batch;
 mod before_init;
 mod capture;
+mod compiler_cache;
 mod context;
 mod context_event;
 mod context_settings;
@@ -122,6 +123,7 @@ const FAMILIES: &[&[Case]] = &[
     before_init::CASES,
     misuse::CASES,
     capture::CASES,
+    compiler_cache::CASES,
     copy_forms::CASES,
     entry_point::CASES,
     fill_forms::CASES,

@@ -2,9 +2,11 @@
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
-use crate::log::say;
+use crate::log::{self, Level, say};
+use crate::software;
 use cuda_api::args::Text;
 use cuda_api::fatbin::FatbinError;
+use cuda_api::machine_code;
 use protocol::calls::VcudaBlobPut;
 use protocol::ids::BlobId;
 use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX};
@@ -58,6 +60,10 @@ fn unreadable(error: FatbinError) -> CuError {
 
 /// Prepares an image for a call. If the image is large, sends it to the worker as a blob first.
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
+    if log::enabled(Level::Warn) && software::executes_ptx() {
+        let text = machine_code::explain(image, driver.device(0)?.capability());
+        text.into_iter().for_each(|text| say!(Warn, "{text}"));
+    }
     let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes()?);
     if image.len() <= INLINE_IMAGE_MAX.min(piece) {
         return Ok(Sent { blob: BlobId::INLINE, inline: image });

@@ -8,6 +8,7 @@
 //! counted here.
 
 use cuda_api::fatbin::{Decompressor, ELF_MAGIC, FATBIN_MAGIC, Fatbin, FatbinError, Kind};
+use cuda_api::ptx_image;
 
 use super::cubin;
 use super::ptx;
@@ -54,11 +55,7 @@ pub(super) fn footprint(
     decompressor: &mut Decompressor,
 ) -> Result<Footprint, Unreadable> {
     if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
-        return if bytes.starts_with(&ELF_MAGIC) {
-            Ok(cubin::footprint(bytes)?)
-        } else {
-            of_ptx(bytes)
-        };
+        return if bytes.starts_with(&ELF_MAGIC) { of_elf(bytes) } else { of_ptx(bytes) };
     }
     let mut largest = Footprint::default();
     for entry in Fatbin::parse(bytes)?.entries() {
@@ -72,6 +69,16 @@ pub(super) fn footprint(
         largest = largest.or(found);
     }
     Ok(largest)
+}
+
+/// Returns an upper bound for the device memory that an ELF file takes. The file may contain PTX,
+/// which softgpu loads. NVIDIA's driver loads it as a cubin.
+fn of_elf(bytes: &[u8]) -> Result<Footprint, Unreadable> {
+    let mut ptx = Footprint::default();
+    for text in ptx_image::texts(bytes) {
+        ptx.add(of_ptx(text)?);
+    }
+    Ok(cubin::footprint(bytes)?.or(ptx))
 }
 
 /// Returns an upper bound for the device memory that PTX text takes. The size of the compiled code
@@ -206,6 +213,26 @@ pub(super) mod tests {
         ]);
         assert_eq!(footprint(&image).unwrap().data, 3 << 20);
         assert_eq!(footprint(&fatbin(&[])), Ok(Footprint::default()));
+    }
+
+    #[test]
+    fn ptx_in_an_elf_file_counts_like_ptx() {
+        use ptx_image::Linking;
+        let text =
+            [&ptx(5 << 20)[..], b".extern .func (.reg .b64 r) malloc (.reg .b64 n);"].concat();
+        let alone = footprint(&text).unwrap();
+        assert!(alone.uses_heap);
+        let file = |text: &[u8]| ptx_image::wrap(text, 90, Linking::Complete);
+        let found = footprint(&file(&text)).unwrap();
+        assert_eq!((found.data, found.code, found.uses_heap), (alone.data, alone.code, true));
+        // nvJitLink's result has the variables of several such files.
+        let both = [file(&text), ptx_image::wrap(&ptx(2 << 20), 90, Linking::Input)].concat();
+        assert_eq!(footprint(&both).unwrap().data, 7 << 20);
+        assert_eq!(footprint(&file(b".version 8.0 /*")), Err(CuError::INVALID_PTX));
+        // An NVIDIA driver would load the file's other contents.
+        let cubin = [machine_code(9 << 20), file(&text)].concat();
+        let found = footprint(&cubin).unwrap();
+        assert_eq!((found.data, found.uses_heap), (9 << 20, true));
     }
 
     #[test]

@@ -87,6 +87,15 @@ impl Footprint {
         self
     }
 
+    /// Adds the footprint of PTX text that the driver loads, too.
+    pub(super) fn add(&mut self, ptx: Self) {
+        self.data = self.data.saturating_add(ptx.data);
+        self.code = self.code.saturating_add(ptx.code);
+        self.uses_heap |= ptx.uses_heap;
+        self.may_print |= ptx.may_print;
+        self.may_launch |= ptx.may_launch;
+    }
+
     pub(super) fn total(&self) -> u64 {
         self.data.saturating_add(self.all_code())
     }

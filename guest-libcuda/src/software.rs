@@ -1,0 +1,19 @@
+//! Tells softgpu from NVIDIA's driver.
+
+use crate::driver::driver;
+use std::sync::OnceLock;
+
+/// The name of softgpu's devices.
+const SOFTGPU: &[u8] = b"softgpu";
+
+/// Returns whether the host's driver executes PTX, and no machine code. Returns false before `cuInit`.
+/// In a forked child, the answer is the parent's, because the child can write to a cache of compiled
+/// code that both use.
+pub fn executes_ptx() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    let ask = || {
+        let driver = driver().ok()?;
+        Some(*KNOWN.get_or_init(|| driver.devices.iter().any(|device| device.name() == SOFTGPU)))
+    };
+    KNOWN.get().copied().or_else(ask).unwrap_or(false)
+}
