@@ -80,7 +80,8 @@ fn create(to: Out<CUarray>, array: CUDA_ARRAY3D_DESCRIPTOR) -> CuResult {
     to.set(ARRAYS.insert(array) as CUarray)
 }
 
-fn find(array: CUarray) -> CuResult<std::sync::Arc<Array>> {
+/// Returns an array. If the array's context has ended, or the calling thread's, the error says so.
+pub(super) fn find(array: CUarray) -> CuResult<std::sync::Arc<Array>> {
     current()?;
     object(&ARRAYS, array as usize)
 }

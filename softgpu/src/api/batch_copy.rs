@@ -8,7 +8,6 @@ use super::capture;
 use super::copy::{ANY, copy_any, copy_box, on_device};
 use super::entry::EntryPoint;
 use super::stream::synchronize;
-use crate::state::array::ARRAYS;
 use crate::state::context::by_handle;
 use crate::state::device::driver;
 use crate::state::graph::Software;
@@ -69,7 +68,7 @@ impl Library for Software {
     }
 
     fn element_bytes(array: CUarray) -> CuResult<usize> {
-        let array = ARRAYS.get(array as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let array = super::array::find(array)?;
         let size = element_size(array.descriptor.Format, array.descriptor.NumChannels);
         size.map(|bytes| bytes as usize).ok_or(CuError::INVALID_VALUE)
     }

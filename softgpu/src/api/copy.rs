@@ -9,7 +9,6 @@ use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemory
 use super::capture;
 use super::entry::entries;
 use super::vmm;
-use crate::state::array::ARRAYS;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::stream::{Stream, default_stream, lookup};
@@ -312,7 +311,7 @@ impl Area {
     }
 
     fn in_array(&self, size: [usize; 3]) -> CuResult<Rows> {
-        let array = ARRAYS.get(self.array as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let array = super::array::find(self.array)?;
         let extent = array.extent;
         let at = self.at.map(|at| at as u64);
         if !extent.contains(at, size.map(|size| size as u64)) {

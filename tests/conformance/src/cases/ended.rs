@@ -261,6 +261,9 @@ cases! {
             refused!(call(cuda, &objects), CONTEXT_IS_DESTROYED);
             works(cuda)?;
         }
+        let bytes = [0u8; 4];
+        let copied = cu!(cuda, cuMemcpyHtoA_v2(objects.array, 0, parameter(&bytes), 4));
+        refused!(copied, CONTEXT_IS_DESTROYED);
         refused!(cu!(cuda, cuArrayDestroy(objects.array)), CONTEXT_IS_DESTROYED);
         let (again, _) = leftovers(cuda, End::Reset)?;
         for (call, of) in FUNCTION.iter().flat_map(|call| [(call, &objects), (call, &again)]) {
