@@ -67,6 +67,7 @@ mod tensor_map;
 mod texture;
 mod texture_ref;
 mod thread_exit;
+mod thread_waits;
 mod unsupported;
 mod virtual_memory;
 mod visible_devices;
@@ -136,6 +137,7 @@ const FAMILIES: &[&[Case]] = &[
     managed_variable::CASES,
     stream_query::CASES,
     thread_exit::CASES,
+    thread_waits::CASES,
     synchrony::CASES,
     synchrony_batch::CASES,
     synchrony_box::CASES,

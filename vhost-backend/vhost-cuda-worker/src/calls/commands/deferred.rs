@@ -11,7 +11,7 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::commands::events::EventPool;
 use crate::calls::commands::result::number;
 use crate::calls::commands::shared::Shared;
-use crate::calls::commands::waits::{Completion, Finished, Waits};
+use crate::calls::commands::waits::{Completion, Finished, Waits, Which};
 use crate::calls::lock::lock;
 use crate::calls::memory::allocations::{
     AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retry, Waiter, Waiters, allocate, create,
@@ -134,7 +134,14 @@ impl Deferred {
     /// Completes a call once the commands now queued in the streams of the current context have
     /// finished.
     pub(in crate::calls) fn wait_context(&mut self, cx: &Cx<'_>, completion: Completion) {
-        let done = self.waits.add_context(cx, &mut self.events, completion);
+        let done = self.waits.add_streams(cx, &mut self.events, Which::All, completion);
+        self.complete_if(cx, done);
+    }
+
+    /// Completes a call once the commands now queued in the legacy stream of the current context, and
+    /// in the streams that synchronize with it, have finished.
+    pub(in crate::calls) fn wait_legacy(&mut self, cx: &Cx<'_>, completion: Completion) {
+        let done = self.waits.add_streams(cx, &mut self.events, Which::Blocking, completion);
         self.complete_if(cx, done);
     }
 

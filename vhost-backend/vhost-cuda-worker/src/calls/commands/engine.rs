@@ -16,6 +16,7 @@ use host_ipc::gate::GateMap;
 use crate::calls::code::output;
 use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
+use crate::calls::commands::events::OBSERVER;
 use crate::calls::commands::shared::Shared;
 use crate::calls::contexts::charges::begin_charges;
 use crate::calls::contexts::limit_calls::LimitCalls;
@@ -24,6 +25,7 @@ use crate::calls::generated;
 use crate::calls::memory::allocations::Memory;
 use crate::calls::memory::host;
 use crate::calls::properties::Properties;
+use crate::calls::streams::thread_streams::thread_stream;
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::driver::{CuError, Driver, OBEY_EVICTIONS};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
@@ -178,6 +180,12 @@ impl Calls {
         gate.give_turns(&shared.turns, now);
         if look {
             gate.look(&cx, deferred.events());
+            if let Some(ctx) = deferred.events().take_wanted() {
+                let cx = Cx { thread: OBSERVER, ctx, ..cx };
+                // If there is no room for the stream, the legacy stream counts as busy as long as
+                // the streams that synchronize with it.
+                let _ = cx.enter().and_then(|_| thread_stream(&cx));
+            }
         }
         let mut cursor = Cursor::default();
         while let Some((held, ticket)) = gate.next(&cx, deferred.events(), &mut cursor) {

@@ -6,7 +6,9 @@ use protocol::ids::ContextId;
 
 use crate::calls::commands::cx::Cx;
 use crate::calls::gate::Marks;
+use crate::calls::lock;
 use crate::calls::tables::driver_handle::DriverHandle;
+use crate::calls::tables::handles::ThreadStream;
 use crate::calls::tables::id_map::IdMap;
 use crate::driver::{CuError, CuResult};
 
@@ -17,7 +19,14 @@ const EVENT_DISABLE_TIMING: u32 = 2;
 #[derive(Default)]
 pub(in crate::calls) struct EventPool {
     idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
+    /// A context that needs the stream of [`OBSERVER`].
+    wanted: Option<ContextId>,
 }
+
+/// The number of a thread that the guest doesn't have. In its per-thread default stream, the worker
+/// records marks behind the commands of the legacy stream: the stream waits for those, but the legacy
+/// stream's waits for other streams don't become other streams' waits.
+pub(in crate::calls) const OBSERVER: u32 = u32::MAX;
 
 impl EventPool {
     /// Does the same as [`EventPool::record`], but returns `None` if the stream is empty. Even a
@@ -79,6 +88,11 @@ impl EventPool {
         event.into_iter().for_each(|event| self.give_back(ctx, event));
     }
 
+    /// Returns a context that needs the stream of [`OBSERVER`], which the caller should create.
+    pub(in crate::calls) fn take_wanted(&mut self) -> Option<ContextId> {
+        self.wanted.take()
+    }
+
     /// Removes a context's events from the pool, because the driver destroys them with the context.
     pub(in crate::calls) fn forget(&mut self, ctx: ContextId) {
         self.idle.remove(&ctx);
@@ -101,6 +115,18 @@ pub(in crate::calls) struct PoolMarks<'a> {
 impl Marks for PoolMarks<'_> {
     fn record(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>> {
         self.pool.record(self.cx, stream, ctx).ok()
+    }
+
+    fn record_late(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>> {
+        if !stream.is_null() {
+            return self.record(stream, ctx);
+        }
+        let key = ThreadStream { thread: OBSERVER, ctx };
+        let found = lock(&self.cx.shared.tables).thread_streams.of.get(&key).copied();
+        if found.is_none() {
+            self.pool.wanted = Some(ctx);
+        }
+        self.record(found?.real.0, ctx)
     }
 
     fn is_reached(&self, mark: DriverHandle<CUevent>) -> bool {

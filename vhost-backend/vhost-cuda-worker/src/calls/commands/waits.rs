@@ -90,6 +90,14 @@ impl Awaited {
     }
 }
 
+/// The streams of a context for which a call waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::calls) enum Which {
+    All,
+    /// The legacy stream, and those that synchronize with it.
+    Blocking,
+}
+
 struct Waiting {
     ctx: ContextId,
     awaited: Awaited,
@@ -136,15 +144,17 @@ impl Waits {
         }
     }
 
-    /// Begins a wait for the commands now queued in all streams of the current context. If none is
-    /// unfinished or the wait can't begin, returns the result and the completion.
-    pub(in crate::calls) fn add_context(
+    /// Begins a wait for the commands now queued in all streams of the current context, or in the
+    /// legacy stream and those that synchronize with it. If none is unfinished or the wait can't
+    /// begin, returns the result and the completion.
+    pub(in crate::calls) fn add_streams(
         &mut self,
         cx: &Cx<'_>,
         events: &mut EventPool,
+        which: Which,
         completion: Completion,
     ) -> Option<(CuResult, Completion)> {
-        match record_all(cx, events) {
+        match record_all(cx, events, which) {
             Ok(list) if list.is_empty() => Some((Ok(()), completion)),
             Ok(list) => {
                 let awaited = Awaited::Events(list);
@@ -250,11 +260,15 @@ impl Waits {
     }
 }
 
-/// Records events in the streams of the current context, behind all commands that are queued there.
-fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<CUevent>>> {
+/// Records events in streams of the current context, behind all commands that are queued there.
+fn record_all(
+    cx: &Cx<'_>,
+    events: &mut EventPool,
+    which: Which,
+) -> CuResult<Vec<DriverHandle<CUevent>>> {
     cx.enter()?;
     let mut list = Vec::new();
-    let recorded = busy_streams(cx).and_then(|streams| {
+    let recorded = busy_streams(cx, which).and_then(|streams| {
         streams.into_iter().try_for_each(|stream| {
             list.push(events.record(cx, stream.0, cx.ctx)?);
             Ok(())
@@ -267,9 +281,13 @@ fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<
     Ok(list)
 }
 
-/// Returns the streams in which events must be recorded to wait for the whole current context. An
-/// event in the legacy stream also covers the streams that synchronize with it.
-fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
+/// Returns the streams in which events must be recorded to wait for streams of the current context.
+///
+/// An event in the legacy stream would be enough for all streams that synchronize with it. But their
+/// later commands would wait for the event, and so for the earlier commands of all of them, such as
+/// another thread's host function. Therefore, the legacy stream is used only if no other of these
+/// streams is busy. An event in one of those is also behind the legacy stream's commands.
+fn busy_streams(cx: &Cx<'_>, which: Which) -> CuResult<Vec<DriverHandle<CUstream>>> {
     // SAFETY: the streams are live, because only this thread removes streams from the tables.
     let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
         Ok(()) => Ok(false),
@@ -278,16 +296,12 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     };
     let tables = &mut *lock(&cx.shared.tables);
     let context = tables.contexts.get_mut(cx.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
-    let mut streams = Vec::new();
+    let (mut streams, mut others) = (Vec::new(), Vec::new());
     // Query the legacy stream in any case, because the query reports whether a kernel has failed in
-    // the context.
+    // the context. If it's empty, so is every stream that synchronizes with it.
     let legacy = busy(std::ptr::null_mut())?;
-    let all_blocking = legacy && context.legacy_used;
-    if all_blocking {
-        streams.push(DriverHandle(std::ptr::null_mut()));
-    }
     context.legacy_used &= legacy;
-    if legacy && !all_blocking {
+    if legacy {
         for stream in tables.thread_streams.in_context(cx.ctx) {
             if busy(stream.real.0)? {
                 streams.push(stream.real);
@@ -295,15 +309,19 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
         }
     }
     for stream in tables.streams.values_mut() {
-        // If the legacy stream is empty, so is every stream that synchronizes with it.
-        let covered = stream.blocking && (all_blocking || !legacy);
-        if stream.ctx == cx.ctx && stream.used && !covered {
+        let counts = if stream.blocking { legacy } else { which == Which::All };
+        if stream.ctx == cx.ctx && stream.used && counts {
             stream.used = busy(stream.real.0)?;
             if stream.used {
-                streams.push(stream.real);
+                let list = if stream.blocking { &mut streams } else { &mut others };
+                list.push(stream.real);
             }
         }
     }
+    if streams.is_empty() && context.legacy_used {
+        streams.push(DriverHandle(std::ptr::null_mut()));
+    }
+    streams.append(&mut others);
     Ok(streams)
 }
 

@@ -12,6 +12,11 @@ pub(in crate::calls) trait Marks {
     /// Records a mark in a stream of the context. Returns `None` if the driver refuses.
     fn record(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>>;
 
+    /// Does the same as [`Marks::record`] for a stream whose last command wasn't queued just now.
+    /// Since then, the legacy stream may wait for commands in other streams, and a mark in it would
+    /// make their later commands wait, too. May return `None` at the first call.
+    fn record_late(&mut self, stream: CUstream, ctx: ContextId) -> Option<DriverHandle<CUevent>>;
+
     /// Returns true if the GPU has reached the mark, or if the mark's context has failed.
     fn is_reached(&self, mark: DriverHandle<CUevent>) -> bool;
 

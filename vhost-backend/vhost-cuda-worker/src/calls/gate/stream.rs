@@ -199,6 +199,13 @@ impl Stream {
         }
     }
 
+    /// Records a mark behind the commands queued so far, some time after the last one.
+    fn mark_late(&mut self, marks: &mut impl Marks) {
+        if let Some(event) = marks.record_late(self.real.0, self.ctx) {
+            self.marks.push_back((event, std::mem::take(&mut self.since)));
+        }
+    }
+
     /// Records a mark behind the commands queued so far if any of those since the last mark is
     /// gated.
     pub(super) fn mark_end(&mut self, marks: &mut impl Marks) {
@@ -228,7 +235,7 @@ impl Stream {
         let StreamLook { device, timed, crowded, stands, now } = look;
         let measures = device.measures();
         if self.needs_mark() {
-            self.mark(marks);
+            self.mark_late(marks);
         }
         let closed = !device.mode().is_open();
         let beside = closed && self.only_copies();
@@ -253,7 +260,7 @@ impl Stream {
             } else if timed && device.mode() == Mode::Unlimited {
                 // Record a mark, so that progress can be seen even if the stream never becomes
                 // empty.
-                self.mark(marks);
+                self.mark_late(marks);
             }
         }
         if self.calls == 0 {

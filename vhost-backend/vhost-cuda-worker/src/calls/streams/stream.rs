@@ -217,6 +217,9 @@ pub(in crate::calls) fn cu_stream_synchronize(
     reply: ReplyTo,
 ) {
     match cx.enter().and_then(|_| stream_of(cx, call.h_stream)) {
+        Ok((stream, _)) if stream.is_null() => {
+            deferred.wait_legacy(cx, Completion::Answer(reply));
+        }
         Ok((stream, ctx)) => deferred.wait_stream(cx, stream, ctx, Completion::Answer(reply)),
         Err(error) => reply.finish(error.0, &[]),
     }
