@@ -154,16 +154,18 @@ fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     channel.wait()
 }
 
-/// Exports events until an export is refused, prints their number, and keeps them. For a test of the
-/// device's limits, which NVIDIA's library doesn't have.
+/// Exports events, as many as the other process says. If an export is refused, prints the number of
+/// those before it. Keeps the events. For a test of the device's limits, which NVIDIA's library doesn't
+/// have.
 fn hoarder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    let most = u32::from_le_bytes(channel.receive()?);
     cuda.primary()?;
     let export = |_: &u32| {
         let (mut event, mut handle) = (null_mut(), CUipcEventHandle::default());
         cu!(cuda, cuEventCreate(&mut event, INTERPROCESS))?;
         cu!(cuda, cuIpcGetEventHandle(&mut handle, event))
     };
-    let refused = (0..).find_map(|number| Some(number).zip(export(&number).err()));
+    let refused = (0..most).find_map(|number| Some(number).zip(export(&number).err()));
     println!("{refused:?}");
     channel.wait()
 }
