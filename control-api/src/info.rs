@@ -192,14 +192,18 @@ pub struct VmGpuStats {
     pub uuid: String,
     /// The VM's device memory limit, in bytes.
     pub memory_max: u64,
-    /// Device memory charged to the VM in the ledger, in bytes.
+    /// Device memory that the VM's programs use, in bytes.
     pub memory_used: u64,
-    /// Highest value of `memory_used`.
+    /// Device memory charged to the VM in the ledger, in bytes: `memory_used` and the credit of its
+    /// sessions.
+    #[serde(default)]
+    pub memory_charged: u64,
+    /// Highest value of `memory_charged`.
     pub memory_peak: u64,
     /// `memory_used` by kind (`memory`, `context`, `module`, …), in bytes.
     #[serde(default)]
     pub memory_by_kind: BTreeMap<String, u64>,
-    /// `memory_used`, multiplied by the time for which it was charged, in bytes times seconds.
+    /// `memory_charged`, multiplied by the time for which it was charged, in bytes times seconds.
     #[serde(default)]
     pub memory_byte_seconds: u64,
     /// Number of allocations refused because they exceeded a quota.
@@ -304,11 +308,14 @@ pub struct GpuInfo {
     pub memory_reserved: u64,
     /// Memory promised to VMs, in bytes: the sum of their `memory.max`.
     pub memory_promised: u64,
-    /// Memory charged to VMs in the ledger, in bytes.
+    /// Memory that the programs of VMs use, in bytes.
     pub memory_used: u64,
+    /// Memory charged to VMs in the ledger, in bytes: `memory_used` and the credit of their sessions.
+    #[serde(default)]
+    pub memory_charged: u64,
     /// Memory that the driver reports for workers, in bytes. Null if the driver doesn't report it.
     pub memory_driver: Option<u64>,
-    /// `memory_driver` minus `memory_used`, in bytes.
+    /// `memory_driver` minus `memory_charged` and the contexts of workers without a session, in bytes.
     pub memory_difference: Option<i64>,
     /// Number of times that the driver reported more memory for a worker than the ledger has
     /// charged to it, plus the slack.

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod control;
+mod credit;
 mod device_restart;
 mod gpu_faults;
 mod guest_driver;

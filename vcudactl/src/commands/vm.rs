@@ -333,6 +333,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
             let (used, max) = (format_size(gpu.memory_used), format_size(gpu.memory_max));
             format!("{used} of {max}, peak {}", format_size(gpu.memory_peak))
         })?;
+        line("  charged", format_size(gpu.memory_charged))?;
         for (kind, bytes) in gpu.memory_by_kind.iter().filter(|(_, bytes)| **bytes > 0) {
             line(&format!("  {kind}"), format_size(*bytes))?;
         }

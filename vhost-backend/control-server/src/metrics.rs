@@ -155,11 +155,14 @@ fn share(vm: &VmStats, gpu: &VmGpuStats) -> Labels {
 fn about_memory(page: &mut Page, stats: &Stats) {
     let bytes = || Some(Unit::Bytes);
     let used = shares(stats, |gpu| gpu.memory_used as f64);
-    page.gauge("memory_used", bytes(), "Device memory charged to the VM in the ledger", used);
+    page.gauge("memory_used", bytes(), "Device memory that the VM's programs use", used);
+    let charged = shares(stats, |gpu| gpu.memory_charged as f64);
+    let help = "Device memory charged to the VM in the ledger";
+    page.gauge("memory_charged", bytes(), help, charged);
     let limit = shares(stats, |gpu| gpu.memory_max as f64);
     page.gauge("memory_limit", bytes(), "Device memory limit of the VM", limit);
     let peak = shares(stats, |gpu| gpu.memory_peak as f64);
-    page.gauge("memory_peak", bytes(), "Highest device memory usage of the VM", peak);
+    page.gauge("memory_peak", bytes(), "Highest device memory charge of the VM", peak);
     let kinds = stats.vms.iter().flat_map(|vm| {
         vm.gpus.iter().flat_map(move |gpu| {
             gpu.memory_by_kind.iter().map(move |(kind, bytes)| {
@@ -339,7 +342,7 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
     let promised = each(|gpu| gpu.memory_promised as f64);
     page.gauge("gpu_memory_promised", bytes(), "Memory promised to VMs", promised);
     let used = each(|gpu| gpu.memory_used as f64);
-    page.gauge("gpu_memory_used", bytes(), "Memory charged to VMs in the ledger", used);
+    page.gauge("gpu_memory_used", bytes(), "Memory that the programs of VMs use", used);
     let differs = stats
         .gpus
         .iter()

@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
+use memory_ledger::Credit;
 use rustix::fs::{
     MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
 };
@@ -206,12 +207,15 @@ pub struct GpuGate {
     pub contexts: AtomicU64,
     /// Number of times that the worker has begun to create or destroy a context.
     pub contexts_begun: AtomicU64,
+    /// The worker's credit of memory. The broker's main thread changes it, too.
+    pub credit: Credit,
 }
 
 /// The state of a VM's account of a GPU's memory, as a session's guest process sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUsage {
-    /// Bytes out of `max` that aren't available to the session.
+    /// Bytes out of `max` that aren't available to the session. The broker publishes them with the
+    /// session's credit.
     pub used: u64,
     /// The lower of the limits for the VM and for the session, in bytes.
     pub max: u64,
@@ -340,30 +344,39 @@ impl GpuGate {
         self.contexts.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Publishes the state of the VM's account. Only the broker's main thread calls this.
-    ///
-    /// The two values belong together, so the version is odd while they change. A worker that
-    /// changes the version only makes its own reads fail.
-    pub fn publish_memory(&self, usage: MemoryUsage) {
+    /// Says that the state of the VM's account, or the credit, is about to change. The next
+    /// [`Self::publish_memory`] ends the change.
+    pub fn begin_memory(&self) {
         let changing = self.memory_version.load(Ordering::Relaxed) | 1;
         self.memory_version.store(changing, Ordering::Relaxed);
         // The odd version must become visible before the values.
-        fence(Ordering::Release);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Publishes the state of the VM's account. Only the broker's main thread calls this.
+    ///
+    /// The values belong together, so the version is odd while they change. A worker that changes the
+    /// version only makes its own reads fail.
+    pub fn publish_memory(&self, usage: MemoryUsage) {
+        self.begin_memory();
+        let changing = self.memory_version.load(Ordering::Relaxed) | 1;
         self.memory_used.store(usage.used, Ordering::Relaxed);
         self.memory_max.store(usage.max, Ordering::Relaxed);
         self.memory_version.store(changing.wrapping_add(1), Ordering::Release);
     }
 
-    /// Returns the last published state of the VM's account. Returns `None` if there is none yet,
-    /// or if it kept changing while it was being read.
+    /// Returns the last published state of the VM's account, without the worker's credit, which no
+    /// program uses. Returns `None` if there is none yet, or if it kept changing while it was being
+    /// read.
     pub fn memory(&self) -> Option<MemoryUsage> {
         for _ in 0..MEMORY_READS {
             let version = self.memory_version.load(Ordering::Acquire);
             if version == 0 {
                 return None;
             }
+            let charged = self.memory_used.load(Ordering::Relaxed);
             let usage = MemoryUsage {
-                used: self.memory_used.load(Ordering::Relaxed),
+                used: charged.saturating_sub(self.credit.bytes()),
                 max: self.memory_max.load(Ordering::Relaxed),
             };
             // The values must be read before the version is read again.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Attributes, GpuFacts, PcieLinks};
 
-pub use memory_ledger::{Charge, ShareId, WorkerId};
+pub use memory_ledger::{CREDIT, Charge, Credit, ShareId, WorkerId};
 
 /// Messages from a worker to the broker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,7 +31,8 @@ pub enum ToBroker {
         /// The kind of charge.
         kind: Charge,
     },
-    /// Releases device memory.
+    /// Releases device memory. With 0 bytes of kind `Memory`, the broker only checks the worker's
+    /// credit.
     Release {
         /// The worker's device ordinal for the GPU.
         device: u32,
@@ -68,6 +69,16 @@ pub enum ToBroker {
         /// The worker's device ordinal for the GPU.
         device: u32,
     },
+    /// Turns memory that the worker has taken from its credit into another kind than `Memory`. Workers
+    /// send this only to brokers that offer credit.
+    Convert {
+        /// The worker's device ordinal for the GPU.
+        device: u32,
+        /// Number of bytes.
+        bytes: u64,
+        /// The new kind of charge.
+        kind: Charge,
+    },
 }
 
 /// Messages from the broker to a worker.
@@ -79,7 +90,7 @@ pub enum ToWorker {
     /// processes only watch, and never read or write. If the worker is in a jail, a sixth one
     /// follows: the socket to the supervisor.
     Assign(Assignment),
-    /// Reply to Release and Leave, and to Reserve if the memory is granted.
+    /// Reply to Release, Leave, and Convert, and to Reserve if the memory is granted.
     Granted,
     /// Reply to Reserve, Share, or Join if a limit has been reached.
     Refused,

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 mod charge;
+mod credit;
 mod pairs;
 mod recent;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 mod whole;
 
 pub use charge::Charge;
+pub use credit::{CREDIT, Credit};
 pub use whole::{SessionUse, sessions_to_end};
 
 use recent::Recent;
@@ -60,7 +62,8 @@ pub struct Quota {
 pub struct Account {
     /// The VM's limits.
     pub quota: Quota,
-    /// Bytes in use by all sessions. This exceeds `quota.max` only if the quota was lowered later.
+    /// Bytes charged to all sessions, including their [`Credit`]. This exceeds `quota.max` only if
+    /// the quota was lowered later.
     pub used: u64,
     /// The highest value that `used` has had.
     pub peak: u64,
@@ -75,7 +78,8 @@ pub struct Account {
 /// A GPU's memory, as a session's guest process sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes out of `max` that aren't available to the session.
+    /// Bytes out of `max` that aren't available to the session. More than `max` if the VM uses more
+    /// than it may, because a limit was lowered.
     pub used: u64,
     /// The lower of memory.max and memory.session_max, in bytes.
     pub max: u64,
@@ -214,6 +218,34 @@ impl DeviceUse {
     }
 }
 
+/// Charges a worker and its VM, or changes nothing.
+fn book(
+    account: &mut Account,
+    held: &mut DeviceUse,
+    bytes: u64,
+    kind: Charge,
+) -> Result<(), LedgerError> {
+    let Quota { max, session_max } = account.quota;
+    let Some(used) = account.used.checked_add(bytes).filter(|used| *used <= max) else {
+        return Err(LedgerError::NoRoom { bytes, used: account.used, max });
+    };
+    // A worker never holds more than its VM uses. The sum for the VM above didn't overflow, so this
+    // sum and those below can't overflow either.
+    let own = held.used + bytes;
+    if let Some(max) = session_max
+        && own > max
+    {
+        return Err(LedgerError::NoRoomInSession { bytes, used: held.used, max });
+    }
+    account.used = used;
+    account.peak = account.peak.max(used);
+    account.recent.record(used);
+    account.kinds[kind as usize] += bytes;
+    held.set(own);
+    held.kinds[kind as usize] += bytes;
+    Ok(())
+}
+
 impl Ledger {
     /// Opens a VM's account on a GPU, or changes the limits of an existing one. While usage exceeds
     /// a limit, no more memory can be reserved.
@@ -283,25 +315,56 @@ impl Ledger {
         kind: Charge,
     ) -> Result<(), LedgerError> {
         let (account, held) = self.held(worker, device)?;
+        let booked = book(account, held, bytes, kind);
+        account.rejected += u64::from(booked.is_err());
+        booked
+    }
+
+    /// Charges a worker for as much of `bytes` as fits, as credit. Returns the number of bytes, which
+    /// is 0 or a multiple of `unit`.
+    pub fn advance(&mut self, worker: WorkerId, device: u32, bytes: u64, unit: u64) -> u64 {
+        let Ok((account, held)) = self.held(worker, device) else { return 0 };
         let Quota { max, session_max } = account.quota;
-        let Some(used) = account.used.checked_add(bytes).filter(|used| *used <= max) else {
-            account.rejected += 1;
-            return Err(LedgerError::NoRoom { bytes, used: account.used, max });
-        };
-        // A worker never holds more than its VM uses. The sum for the VM above didn't overflow, so
-        // this sum and those below can't overflow either.
-        let own = held.used + bytes;
-        if let Some(max) = session_max
-            && own > max
-        {
-            account.rejected += 1;
-            return Err(LedgerError::NoRoomInSession { bytes, used: held.used, max });
+        let of_session = session_max.map_or(u64::MAX, |max| max.saturating_sub(held.used));
+        let room = max.saturating_sub(account.used).min(of_session).min(bytes);
+        let bytes = room - room.checked_rem(unit).unwrap_or(room);
+        if bytes == 0 || book(account, held, bytes, Charge::Memory).is_err() {
+            return 0;
         }
-        account.used = used;
-        account.peak = account.peak.max(used);
-        account.recent.record(used);
+        bytes
+    }
+
+    /// Releases credit that was withdrawn from a worker. What the worker says about its credit may
+    /// be wrong, so this releases no more than the worker holds as `Memory`. Returns the number of
+    /// bytes.
+    pub fn withdraw(&mut self, worker: WorkerId, device: u32, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.memory_of(worker, device));
+        match self.release(worker, device, bytes, Charge::Memory) {
+            Ok(()) => bytes,
+            Err(_) => 0,
+        }
+    }
+
+    /// Returns the bytes of kind `Memory` that a worker holds alone, which include its credit.
+    pub fn memory_of(&self, worker: WorkerId, device: u32) -> u64 {
+        let held = self.workers.get(&worker).and_then(|of| of.devices.get(device as usize));
+        held.map_or(0, |held| held.kinds[Charge::Memory as usize])
+    }
+
+    /// Turns `bytes` of kind `Memory` that a worker holds alone, and doesn't use, into another kind.
+    pub fn convert(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
+        self.release(worker, device, bytes, Charge::Memory)?;
+        // The sums are the same as before, whatever the limits are now.
+        let (account, held) = self.held(worker, device)?;
+        account.used += bytes;
         account.kinds[kind as usize] += bytes;
-        held.set(own);
+        held.used += bytes;
         held.kinds[kind as usize] += bytes;
         Ok(())
     }
@@ -459,14 +522,44 @@ impl Ledger {
         bytes
     }
 
-    /// Returns the memory of a worker's device, as its guest process sees it.
-    pub fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
+    /// Returns the memory of a worker's device, as its guest process sees it. `unused` is the credit
+    /// of the VM's other workers on this GPU. The worker must subtract its own.
+    pub fn usage_of(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        unused: u64,
+    ) -> Result<Usage, LedgerError> {
         let (account, held) = self.held(worker, device)?;
+        let of_vm = account.quota.max;
         let of_session = account.quota.session_max.unwrap_or(u64::MAX);
-        let max = account.quota.max.min(of_session);
-        let free = account.quota.max.saturating_sub(account.used);
-        let free = free.min(of_session.saturating_sub(held.used));
-        Ok(Usage { used: max - free.min(max), max })
+        let max = of_vm.min(of_session);
+        // The session can't use what is above the lower limit.
+        let by_vm = account.used.saturating_sub(unused).saturating_sub(of_vm - max);
+        let by_session = held.used.saturating_sub(of_session - max);
+        Ok(Usage { used: by_vm.max(by_session), max })
+    }
+
+    /// Returns whether a worker can reserve `bytes` now.
+    pub fn has_room(&self, worker: WorkerId, device: u32, bytes: u64) -> bool {
+        let Some(of) = self.workers.get(&worker) else { return false };
+        let Some(held) = of.devices.get(device as usize) else { return false };
+        let Some(account) = self.accounts.get(&(of.vm, held.gpu)) else { return false };
+        let fits = |used: u64, max: u64| used.checked_add(bytes).is_some_and(|used| used <= max);
+        let Quota { max, session_max } = account.quota;
+        fits(account.used, max) && session_max.is_none_or(|max| fits(held.used, max))
+    }
+
+    /// Returns the bytes of shared memory that a worker doesn't hold yet, if its VM has it.
+    pub fn joins(&self, worker: WorkerId, share: ShareId) -> Option<u64> {
+        let vm = self.workers.get(&worker)?.vm;
+        let shared = self.shares.get(&vm)?.get(&share)?;
+        (!shared.holders.contains_key(&worker)).then_some(shared.bytes)
+    }
+
+    /// Returns a worker's GPU.
+    pub fn gpu_of(&self, worker: WorkerId, device: u32) -> Option<GpuId> {
+        self.workers.get(&worker)?.devices.get(device as usize).map(|held| held.gpu)
     }
 
     /// Returns a VM's account on a GPU.

@@ -211,7 +211,8 @@ impl Service {
             vms: &self.vms,
             gpus: &self.gpus,
             workers: self.sessions.workers(),
-            ledger: self.sessions.ledger(),
+            charged: self.sessions.ledger(),
+            used: self.sessions.used(),
             leftovers: self.sessions.leftovers(),
             scheduler: self.sessions.scheduler(),
             audit: &self.audit,
@@ -264,6 +265,7 @@ impl Service {
             }
         }
         self.sessions.end_late(&self.vms);
+        self.sessions.recall_idle_credit();
         self.sample_usage(false);
         self.save_usage(false);
         self.scrapes.send_late(Instant::now());

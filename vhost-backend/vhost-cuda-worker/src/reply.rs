@@ -1,6 +1,7 @@
 //! Sends the replies to commands: into the arena, or to the device process for a SUBMIT request. A
 //! posted command gets no reply.
 
+use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +19,21 @@ use host_ipc::eventfd::notify;
 const CUDA_ERROR_UNKNOWN: u32 = 999;
 /// CUDA_ERROR_INVALID_VALUE, the result of a command whose reply slot is too small.
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
+/// The result of a command that can't be executed yet: the broker must first decide whether its memory
+/// is reserved. Such a command isn't finished; see [`take_unfinished`]. This isn't a CUresult.
+pub const UNDECIDED: u32 = u32::MAX;
 const REPLY_BYTES: usize = size_of::<Reply>();
+
+thread_local! {
+    /// The reply channel of a command that was finished with [`UNDECIDED`] on this thread.
+    static UNFINISHED: RefCell<Option<ReplyTo>> = const { RefCell::new(None) };
+}
+
+/// Takes the reply channel of the command that was just finished with [`UNDECIDED`] on this thread, the
+/// ring reader's.
+pub(super) fn take_unfinished() -> Option<ReplyTo> {
+    UNFINISHED.take()
+}
 
 /// Sends the reply to one command. It can be used once, on any thread.
 pub struct ReplyTo {
@@ -82,6 +97,11 @@ impl ReplyTo {
         self
     }
 
+    /// Returns whether the command was posted, so that its guest thread doesn't wait for it.
+    pub fn is_posted(&self) -> bool {
+        matches!(self.target, Some(Target::Posted { .. }))
+    }
+
     /// Returns the number of bytes of encoded outputs that fit into the reply.
     pub fn room(&self) -> usize {
         match &self.target {
@@ -110,6 +130,10 @@ impl ReplyTo {
     /// Sends the CUresult and the encoded outputs. If they don't fit, sends
     /// CUDA_ERROR_INVALID_VALUE without outputs.
     pub fn finish(mut self, result: u32, answer: &[u8]) {
+        if result == UNDECIDED {
+            UNFINISHED.set(Some(self));
+            return;
+        }
         self.send(result, Some(answer), answer.len());
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use host_ipc::messages::{Assignment, ToBroker, ToSupervisor, ToWorker};
@@ -77,14 +77,16 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     let gate = GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
     engine.obey_evictions(&gate.page);
     timeslices::start(gate.page.clone()).map_err(WorkerError::Start)?;
-    let broker = Arc::new(Mutex::new(broker));
+    let socket = broker.try_clone().map_err(WorkerError::Start)?;
+    let ledger =
+        ledger::LedgerClient::new(socket, gate.page.clone()).map_err(WorkerError::Start)?;
     let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
     let exchange = device.exchange();
     let session = executor::Session {
         label,
         pid,
         env,
-        ledger: ledger::LedgerClient::new(broker.clone(), gate.page.clone()),
+        ledger,
         exchange: exchange.clone(),
         context_bytes: context_bytes.into(),
         context_charged,
@@ -95,9 +97,9 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     };
     let executor = match engine.begin(session.clone()) {
         Ok(executor) => executor,
-        Err(error) => return Err(fail(&lock(&broker), error.to_string())),
+        Err(error) => return Err(fail(&broker, error.to_string())),
     };
-    seqpacket::send(&*lock(&broker), &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
+    seqpacket::send(&broker, &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
     let spin = Duration::from_micros(spin_us.into());
     let waker = session.waker.clone();
     let mailbox = control::start(stream, exchange, waker, executor.before_exit());
@@ -111,10 +113,6 @@ fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()
     let Some(supervisor) = supervisor else { return filter.install() };
     let listener = filter.install_with_listener()?;
     seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_fd()])
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|error| error.into_inner())
 }
 
 /// Reports to the broker why this worker can't serve a session, and returns the error.

@@ -32,7 +32,9 @@ pub(crate) struct Reports<'a> {
     pub(crate) vms: &'a Vms,
     pub(crate) gpus: &'a Gpus,
     pub(crate) workers: &'a Workers,
-    pub(crate) ledger: &'a Ledger,
+    pub(crate) charged: &'a Ledger,
+    /// The ledger without the workers' credit, which no program uses.
+    pub(crate) used: Ledger,
     pub(crate) leftovers: &'a Leftovers,
     pub(crate) scheduler: &'a Scheduler,
     pub(crate) audit: &'a Audit,
@@ -140,7 +142,8 @@ impl Reports<'_> {
         gpu: GpuId,
         promised: &mut Promised,
     ) -> VmGpuStats {
-        let account = self.ledger.account(id, gpu);
+        let account = self.used.account(id, gpu);
+        let charged = self.charged.account(id, gpu).map_or(0, |account| account.used);
         let (max, used, peak, rejected) =
             account.map_or((0, 0, 0, 0), |a| (a.quota.max, a.used, a.peak, a.rejected));
         let kinds = account.map(|account| account.kinds).unwrap_or_default();
@@ -160,6 +163,7 @@ impl Reports<'_> {
             memory_byte_seconds: total.memory_byte_seconds,
             memory_max: max,
             memory_used: used,
+            memory_charged: charged,
             memory_peak: peak,
             memory_by_kind: by_kind.map(|(kind, bytes)| (kind.name().into(), bytes)).collect(),
             memory_rejected: rejected,
@@ -184,7 +188,7 @@ impl Reports<'_> {
         for (vm, state) in self.vms.iter().filter(|(vm, _)| of.is_none_or(|of| of == *vm)) {
             for (id, worker) in self.workers.of(vm) {
                 let Some(session) = worker.session() else { continue };
-                let memory = self.ledger.held_by(id).into_iter();
+                let memory = self.used.held_by(id).into_iter();
                 infos.push(SessionInfo {
                     vm: state.vm.name.clone(),
                     id: session.number(),
@@ -208,14 +212,15 @@ impl Reports<'_> {
         let capacities = self.capacities(None);
         let infos = self.gpus.iter().zip(&capacities).map(|((id, gpu), capacity)| {
             let vms = || self.vms.iter().filter(|(_, state)| state.gpus.contains(&id));
-            let used: u64 = vms()
-                .filter_map(|(vm, _)| self.ledger.account(vm, id))
-                .map(|account| account.used)
-                .sum();
+            let sum = |ledger: &Ledger| -> u64 {
+                let accounts = vms().filter_map(|(vm, _)| ledger.account(vm, id));
+                accounts.map(|account| account.used).sum()
+            };
+            let charged = sum(self.charged);
             // A worker without a session has one context, on its first GPU, which is charged to no
             // VM.
             let warm = |w: &Worker| w.session().is_none() && w.gpus().first() == Some(&id);
-            let booked = used + self.workers.count(warm) as u64 * self.gpus.context_bytes(id);
+            let booked = charged + self.workers.count(warm) as u64 * self.gpus.context_bytes(id);
             let ours = self.audit.held(self.workers, id, |_| true);
             GpuInfo {
                 index: id.0,
@@ -226,7 +231,8 @@ impl Reports<'_> {
                 memory_total: gpu.facts().memory,
                 memory_reserved: self.reserved(id),
                 memory_promised: capacity.memory_promised,
-                memory_used: used,
+                memory_used: sum(&self.used),
+                memory_charged: charged,
                 memory_driver: ours,
                 memory_difference: ours.map(|ours| ours as i64 - booked as i64),
                 memory_excesses: gpu.excesses(),

@@ -3,15 +3,18 @@
 //! Programs call cuMemGetInfo often, and in loops, so workers don't ask the broker for its result.
 //! Instead, the broker publishes the state of an account on the gate pages of all workers that it
 //! concerns, before it replies to the request that has changed the account. So a program that has
-//! allocated memory finds that any other session of the VM already sees the new state.
+//! allocated memory finds that any other session of the VM already sees the new state. Of memory that
+//! workers take from their credit, other sessions see a moment later: the worker says so without
+//! waiting for an answer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::usage::meter::Meter;
 use host_ipc::gate::{self, GateMap, MemoryUsage};
 use host_ipc::messages::{Charge, WorkerId};
-use memory_ledger::{GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
+use memory_ledger::{CREDIT, GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
 use serde::{Deserialize, Serialize};
 
 /// A change of workers' accounts, with the arguments of the ledger's method.
@@ -57,6 +60,21 @@ impl LedgerChange {
     }
 }
 
+/// Credit is granted in pieces of this many bytes, the driver's granularity.
+const PIECE: u64 = 2 << 20;
+/// A session that makes no calls for so long gives back its credit, in ns.
+const IDLE: u64 = 10_000_000_000;
+
+/// Returns the credit of a worker on one of its GPUs: memory that is charged to it, but that its
+/// program doesn't use. The worker can write anything into its page.
+fn unused(ledger: &Ledger, worker: WorkerId, device: u32, page: &GateMap) -> u64 {
+    let gate = page.gpus.get(device as usize);
+    gate.map_or(0, |gate| gate.credit.bytes().min(ledger.memory_of(worker, device)))
+}
+
+/// The calls that a session had made when they were last counted, and since when it has made none.
+type LastCalls = (u64, u64);
+
 /// The ledger, and the pages on which its state is published.
 #[derive(Default)]
 pub(crate) struct Accounts {
@@ -67,6 +85,7 @@ pub(crate) struct Accounts {
     pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
     /// The VM of each worker, and the guest's user, if the user's sessions have limits.
     vms: HashMap<WorkerId, (VmId, Option<u32>)>,
+    calls: HashMap<WorkerId, LastCalls>,
     /// The memory of each VM, multiplied by time.
     meters: HashMap<VmId, Vec<(GpuId, Meter)>>,
 }
@@ -95,9 +114,20 @@ impl Accounts {
         self.show(worker, page);
     }
 
-    /// Returns the ledger for reports.
+    /// Returns the ledger.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Returns the ledger without the workers' credit, which no program uses.
+    pub(crate) fn used(&self) -> Ledger {
+        let mut used = self.ledger.clone();
+        for vm in self.pages.keys() {
+            for Credited { worker, device, bytes, .. } in self.credits(*vm) {
+                used.withdraw(worker, device, bytes);
+            }
+        }
+        used
     }
 
     /// Like [`Ledger::begin_interval`].
@@ -112,7 +142,11 @@ impl Accounts {
         let used = |gpu: &GpuId| ledger.account(vm, *gpu).map_or(0, |account| account.used);
         let meter = |gpu: &GpuId| (*gpu, Meter::new(used(gpu), gate::now()));
         self.meters.entry(vm).or_insert_with(|| gpus.iter().map(meter).collect());
-        self.publish(vm);
+        let over = |credit: &Credited| !self.ledger.has_room(credit.worker, credit.device, 0);
+        let credits = self.credits(vm);
+        let over: Vec<_> =
+            credits.into_iter().filter(over).map(|credit| (credit.worker, credit.gpu)).collect();
+        self.recall(vm, |worker, gpu| over.contains(&(worker, gpu)));
     }
 
     /// Returns the memory that was charged to a VM since this broker has the account, multiplied by
@@ -148,6 +182,7 @@ impl Accounts {
     pub(crate) fn close(&mut self, worker: WorkerId) -> u64 {
         let bytes = self.ledger.close(worker);
         self.changes.push(LedgerChange::Close(worker));
+        self.calls.remove(&worker);
         if let Some((vm, _)) = self.vms.remove(&worker) {
             self.pages.entry(vm).or_default().remove(&worker);
             self.publish(vm);
@@ -155,7 +190,8 @@ impl Accounts {
         bytes
     }
 
-    /// Like [`Ledger::reserve`].
+    /// Like [`Ledger::reserve`], but withdraws all credit of the VM before it refuses a request. With
+    /// memory for allocations, the worker also gets credit, if there is room without that.
     pub(crate) fn reserve(
         &mut self,
         worker: WorkerId,
@@ -163,11 +199,110 @@ impl Accounts {
         bytes: u64,
         kind: Charge,
     ) -> Result<(), LedgerError> {
+        let had_room = self.make_room(worker, device, bytes);
         let change = LedgerChange::Reserve(worker, device, bytes, kind);
-        self.change(worker, change, |ledger| ledger.reserve(worker, device, bytes, kind))
+        self.change(worker, change, |ledger| ledger.reserve(worker, device, bytes, kind))?;
+        if kind == Charge::Memory && had_room {
+            self.grant(worker, device);
+        }
+        Ok(())
     }
 
-    /// Like [`Ledger::release`].
+    fn vm_of(&self, worker: WorkerId) -> Option<VmId> {
+        self.vms.get(&worker).map(|(vm, _)| *vm)
+    }
+
+    /// If a worker can't be charged for `bytes`, withdraws all credit of its VM on the GPU. Returns
+    /// whether there was room.
+    fn make_room(&mut self, worker: WorkerId, device: u32, bytes: u64) -> bool {
+        let has_room = self.ledger.has_room(worker, device, bytes);
+        if let (false, Some(vm)) = (has_room, self.vm_of(worker))
+            && let Some(gpu) = self.ledger.gpu_of(worker, device)
+        {
+            self.recall(vm, |_, of| of == gpu);
+        }
+        has_room
+    }
+
+    /// Gives a worker the credit that it should have, as far as there is room, and publishes the
+    /// state of its VM.
+    fn grant(&mut self, worker: WorkerId, device: u32) {
+        let Some(vm) = self.vm_of(worker) else { return };
+        let page = self.pages.get(&vm).and_then(|pages| pages.get(&worker));
+        let gate = page.and_then(|page| page.gpus.get(device as usize));
+        if let Some(gate) = gate.filter(|gate| gate.credit.is_taken()) {
+            gate.begin_memory();
+            let excess = self.ledger.withdraw(worker, device, gate.credit.take_excess());
+            if excess > 0 {
+                let change = LedgerChange::Release(worker, device, excess, Charge::Memory);
+                self.changes.push(change);
+            }
+            let lacking = CREDIT.saturating_sub(gate.credit.bytes());
+            let more = self.ledger.advance(worker, device, lacking, PIECE);
+            if more > 0 {
+                self.changes.push(LedgerChange::Reserve(worker, device, more, Charge::Memory));
+                gate.credit.add(more);
+            }
+        }
+        self.publish(vm);
+    }
+
+    /// Withdraws the credit of a VM's workers on its GPUs, as far as they are `wanted`. Other sessions
+    /// of the VM can then use the memory.
+    fn recall(&mut self, vm: VmId, wanted: impl Fn(WorkerId, GpuId) -> bool) {
+        for (worker, page) in self.pages.get(&vm).into_iter().flatten() {
+            for (device, gate) in (0..).zip(&page.gpus) {
+                let Some(gpu) = self.ledger.gpu_of(*worker, device) else { break };
+                if !wanted(*worker, gpu) {
+                    continue;
+                }
+                gate.begin_memory();
+                let bytes = self.ledger.withdraw(*worker, device, gate.credit.withdraw());
+                if bytes > 0 {
+                    let change = LedgerChange::Release(*worker, device, bytes, Charge::Memory);
+                    self.changes.push(change);
+                }
+            }
+        }
+        self.publish(vm);
+    }
+
+    /// Withdraws the credit of VMs whose sessions have made no calls for a while.
+    pub(crate) fn recall_idle(&mut self, now: u64) {
+        let mut idle = Vec::new();
+        for (vm, pages) in &self.pages {
+            for (worker, page) in pages {
+                let calls = page.worker.calls.load(Ordering::Relaxed);
+                let (last, since) = self.calls.entry(*worker).or_insert((calls, now));
+                if *last != calls {
+                    (*last, *since) = (calls, now);
+                }
+                let has_credit = page.gpus.iter().any(|gate| gate.credit.bytes() > 0);
+                if has_credit && now.saturating_sub(*since) >= IDLE {
+                    idle.push((*vm, *worker));
+                }
+            }
+        }
+        for (vm, worker) in idle {
+            self.recall(vm, |of, _| of == worker);
+        }
+    }
+
+    /// Turns memory of a worker's credit, which the worker has taken, into another kind.
+    pub(crate) fn convert(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
+        self.ledger.convert(worker, device, bytes, kind)?;
+        self.changes.push(LedgerChange::Release(worker, device, bytes, Charge::Memory));
+        self.changes.push(LedgerChange::Reserve(worker, device, bytes, kind));
+        Ok(())
+    }
+
+    /// Like [`Ledger::release`]. Afterwards, gives the worker the credit that it should have.
     pub(crate) fn release(
         &mut self,
         worker: WorkerId,
@@ -175,8 +310,12 @@ impl Accounts {
         bytes: u64,
         kind: Charge,
     ) -> Result<(), LedgerError> {
-        let change = LedgerChange::Release(worker, device, bytes, kind);
-        self.change(worker, change, |ledger| ledger.release(worker, device, bytes, kind))
+        self.ledger.release(worker, device, bytes, kind)?;
+        if bytes > 0 {
+            self.changes.push(LedgerChange::Release(worker, device, bytes, kind));
+        }
+        self.grant(worker, device);
+        Ok(())
     }
 
     /// Like [`Ledger::check_shares`], for the workers of the same user as this one, or for this one
@@ -208,6 +347,10 @@ impl Accounts {
         share: ShareId,
     ) -> Result<u64, LedgerError> {
         self.check_shares(worker, Some(share))?;
+        if let Some(bytes) = self.ledger.joins(worker, share) {
+            // Only memory.session_max limits this.
+            self.make_room(worker, device, bytes);
+        }
         let change = LedgerChange::Join(worker, device, share);
         self.change(worker, change, |ledger| ledger.join(worker, device, share))
     }
@@ -225,7 +368,14 @@ impl Accounts {
 
     /// Like [`Ledger::usage_of`].
     pub(crate) fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
-        self.ledger.usage_of(worker, device)
+        let vm = self.vm_of(worker);
+        let credits = vm.map(|vm| self.credits(vm)).unwrap_or_default();
+        let gpu = self.ledger.gpu_of(worker, device);
+        let all = credits.iter().filter(|credit| Some(credit.gpu) == gpu);
+        let own = all.clone().filter(|credit| credit.worker == worker);
+        let [all, own] = [sum(all), sum(own)];
+        let Usage { used, max } = self.ledger.usage_of(worker, device, all.saturating_sub(own))?;
+        Ok(Usage { used: used.saturating_sub(own), max })
     }
 
     /// Changes the accounts of a worker and of its VM, and publishes them.
@@ -251,110 +401,50 @@ impl Accounts {
             meter.set(account.map_or(0, |account| account.used), gate::now());
         }
         let Some(pages) = self.pages.get(&vm) else { return };
-        for (&worker, page) in pages {
-            for (device, gpu) in (0..).zip(&page.gpus) {
-                let Ok(Usage { used, max }) = self.ledger.usage_of(worker, device) else { break };
-                gpu.publish_memory(MemoryUsage { used, max });
+        let credits = self.credits(vm);
+        let mut all: HashMap<GpuId, u64> = HashMap::new();
+        for credit in &credits {
+            let sum = all.entry(credit.gpu).or_default();
+            *sum = sum.saturating_add(credit.bytes);
+        }
+        for &Credited { worker, device, gpu, bytes } in &credits {
+            let others = all.get(&gpu).map_or(0, |all| all.saturating_sub(bytes));
+            let usage = self.ledger.usage_of(worker, device, others);
+            let gate = pages.get(&worker).and_then(|page| page.gpus.get(device as usize));
+            if let (Ok(Usage { used, max }), Some(gate)) = (usage, gate) {
+                // Memory that is freed while the VM is beyond a lowered limit must not be used again.
+                gate.credit.offer(self.ledger.has_room(worker, device, 0));
+                gate.credit.set_watched(pages.len() > 1);
+                gate.publish_memory(MemoryUsage { used, max });
             }
         }
     }
+
+    /// Returns the credit of a VM's workers on each of their GPUs.
+    fn credits(&self, vm: VmId) -> Vec<Credited> {
+        let mut credits = Vec::new();
+        for (&worker, page) in self.pages.get(&vm).into_iter().flatten() {
+            for device in 0.. {
+                let Some(gpu) = self.ledger.gpu_of(worker, device) else { break };
+                let bytes = unused(&self.ledger, worker, device, page);
+                credits.push(Credited { worker, device, gpu, bytes });
+            }
+        }
+        credits
+    }
+}
+
+/// The credit of a worker on one of its GPUs.
+struct Credited {
+    worker: WorkerId,
+    device: u32,
+    gpu: GpuId,
+    bytes: u64,
+}
+
+fn sum<'a>(credits: impl Iterator<Item = &'a Credited>) -> u64 {
+    credits.fold(0, |sum, credit| sum.saturating_add(credit.bytes))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use host_ipc::gate::GatePage;
-    use memory_ledger::MAX_SHARES_OF_ONE;
-
-    const VM: VmId = VmId(3);
-    const GPUS: [GpuId; 2] = [GpuId(1), GpuId(0)];
-
-    fn quota(max: u64, session_max: Option<u64>) -> Quota {
-        Quota { max, session_max }
-    }
-
-    /// Opens an account for a worker. Returns the worker's mapping of its page.
-    fn open(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
-        let file = GatePage::create().unwrap();
-        accounts.open(worker, VM, None, &GPUS);
-        accounts.show(worker, Arc::new(GateMap::map(&file).unwrap()));
-        GateMap::map(&file).unwrap()
-    }
-
-    fn seen(page: &GateMap, device: usize) -> (u64, u64) {
-        let MemoryUsage { used, max } = page.gpus[device].memory().unwrap();
-        (used, max)
-    }
-
-    #[test]
-    fn every_worker_of_a_vm_sees_each_change() {
-        let mut accounts = Accounts::default();
-        accounts.set(VM, &GPUS, quota(100, None));
-        let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
-        assert_eq!((seen(&first, 0), seen(&second, 1)), ((0, 100), (0, 100)));
-        assert_eq!(first.gpus[2].memory(), None);
-        accounts.reserve(1, 0, 30, Charge::Memory).unwrap();
-        assert_eq!((seen(&first, 0), seen(&second, 0)), ((30, 100), (30, 100)));
-        assert_eq!(seen(&second, 1), (0, 100));
-        assert!(accounts.reserve(2, 0, 71, Charge::Memory).is_err());
-        assert_eq!(seen(&second, 0), (30, 100));
-        accounts.release(1, 0, 10, Charge::Memory).unwrap();
-        assert_eq!(seen(&second, 0), (20, 100));
-        accounts.set(VM, &GPUS, quota(50, None));
-        assert_eq!((seen(&first, 0), seen(&second, 1)), ((20, 50), (0, 50)));
-        assert_eq!(accounts.close(1), 20);
-        assert_eq!(seen(&second, 0), (0, 50));
-    }
-
-    #[test]
-    fn a_worker_sees_the_limit_of_its_own_session() {
-        let mut accounts = Accounts::default();
-        accounts.set(VM, &GPUS, quota(100, Some(60)));
-        let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
-        accounts.reserve(1, 0, 50, Charge::Memory).unwrap();
-        assert_eq!((seen(&first, 0), seen(&second, 0)), ((50, 60), (10, 60)));
-        let share = accounts.share(1, 0, 50).unwrap();
-        accounts.join(2, 0, share).unwrap();
-        assert_eq!((seen(&first, 0), seen(&second, 0)), ((50, 60), (50, 60)));
-        accounts.leave(1, 0, share).unwrap();
-        assert_eq!((seen(&first, 0), seen(&second, 0)), ((10, 60), (50, 60)));
-    }
-
-    #[test]
-    fn the_sessions_of_a_user_share_memory_together_and_leave_some_to_others() {
-        let mut accounts = Accounts::default();
-        accounts.set(VM, &GPUS, quota(1 << 20, None));
-        for (worker, user) in [(1, Some(7)), (2, Some(7)), (3, Some(8)), (4, None), (5, None)] {
-            accounts.open(worker, VM, user, &GPUS);
-            accounts.reserve(worker, 0, 5000, Charge::Memory).unwrap();
-        }
-        let share = |accounts: &mut Accounts, worker| accounts.share(worker, 0, 1);
-        let first: Vec<_> =
-            (0..MAX_SHARES_OF_ONE).map(|_| share(&mut accounts, 1).unwrap()).collect();
-        let too_many = LedgerError::TooManySharesOfOne;
-        assert_eq!(share(&mut accounts, 1), Err(too_many));
-        assert_eq!(share(&mut accounts, 2), Err(too_many), "the user's other session");
-        let other = share(&mut accounts, 3).unwrap();
-        assert_eq!(accounts.join(2, 0, other), Err(too_many));
-        assert_eq!(accounts.join(2, 0, first[0]), Ok(1), "the user holds it already");
-        assert_eq!(accounts.join(3, 0, first[0]), Ok(1));
-        // Sessions without a user count alone.
-        for worker in [4, 5] {
-            assert!(share(&mut accounts, worker).is_ok());
-        }
-    }
-
-    #[test]
-    fn other_vms_see_nothing() {
-        let mut accounts = Accounts::default();
-        accounts.set(VM, &GPUS, quota(100, None));
-        accounts.set(VmId(4), &GPUS, quota(100, None));
-        let page = open(&mut accounts, 1);
-        accounts.open(9, VmId(4), None, &GPUS);
-        accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
-        assert_eq!(seen(&page, 0), (0, 100));
-        accounts.close(1);
-        accounts.remove(VM);
-        accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
-    }
-}
+mod tests;

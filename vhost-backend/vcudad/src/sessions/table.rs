@@ -32,6 +32,7 @@ use crate::usage::counters::Counters;
 use crate::vm::cgroup::limits_cpu;
 use crate::vm::guest_facts::{self, Serving};
 use crate::vm::vms::{VmState, Vms};
+use host_ipc::gate;
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
     Assignment, BrokerToDevice, Charge, DriverObject, Ending, FromSupervisor, Refusal, SessionOfVm,
@@ -268,6 +269,11 @@ impl Sessions {
         &self.workers
     }
 
+    /// Returns the ledger without the workers' credit, which no program uses.
+    pub(crate) fn used(&self) -> Ledger {
+        self.accounts.used()
+    }
+
     pub(crate) fn ledger(&self) -> &Ledger {
         self.accounts.ledger()
     }
@@ -283,6 +289,11 @@ impl Sessions {
     /// Begins an interval of the audit on a GPU.
     pub(crate) fn begin_interval(&mut self, gpu: GpuId) {
         self.accounts.begin_interval(gpu);
+    }
+
+    /// Withdraws the credit of sessions that have made no calls for a while.
+    pub(crate) fn recall_idle_credit(&mut self) {
+        self.accounts.recall_idle(gate::now());
     }
 
     pub(crate) fn scheduler(&self) -> &Scheduler {
@@ -371,7 +382,7 @@ impl Sessions {
         let utilization = |gpu| self.scheduler.utilization(id, gpu);
         let mut facts = guest_facts::collect(
             driver,
-            self.accounts.ledger(),
+            &self.accounts.used(),
             id,
             gpus,
             sessions,

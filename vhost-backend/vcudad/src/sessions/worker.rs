@@ -479,6 +479,12 @@ impl Worker {
                     Err(error) => return misbehaved(error),
                 }
             }
+            ToBroker::Convert { device, bytes, kind } if has_account => {
+                match accounts.convert(id, device, bytes, kind) {
+                    Ok(()) => ToWorker::Granted,
+                    Err(error) => return misbehaved(error),
+                }
+            }
             ToBroker::Query { device } if has_account => match accounts.usage_of(id, device) {
                 Ok(usage) => ToWorker::Usage { used: usage.used, max: usage.max },
                 Err(error) => return misbehaved(error),

@@ -8,6 +8,7 @@ mod account;
 mod arrays;
 mod charges;
 mod claims;
+mod credit;
 mod endings;
 mod gate;
 mod gate_contexts;
@@ -57,7 +58,9 @@ use crate::waker::Waker;
 use host_ipc::eventfd::eventfd;
 use host_ipc::frames::Incoming;
 use host_ipc::gate::GateMap;
-use host_ipc::messages::{Exported, ToBroker, ToWorker, Token, WorkerToDevice};
+use host_ipc::messages::{
+    CREDIT, Charge, Credit, Exported, ToBroker, ToWorker, Token, WorkerToDevice,
+};
 use host_ipc::seqpacket;
 
 const MIB: u64 = 1 << 20;
@@ -188,6 +191,28 @@ struct Account {
     shares: std::collections::HashMap<u64, (u64, u64)>,
 }
 
+impl Account {
+    fn release_memory(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.used -= bytes;
+            *self.kinds.get_mut("memory").unwrap() -= bytes;
+        }
+    }
+
+    /// Gives the worker as much credit as it should have, if it uses any.
+    fn grant(&mut self, credit: &Credit) {
+        if !credit.is_taken() {
+            return;
+        }
+        self.release_memory(credit.take_excess());
+        let lacking = CREDIT - credit.bytes();
+        let bytes = lacking.min(self.max.saturating_sub(self.used)) / (2 * MIB) * (2 * MIB);
+        self.used += bytes;
+        *self.kinds.entry("memory").or_default() += bytes;
+        credit.add(bytes);
+    }
+}
+
 /// The things that the VM's sessions export, as the device process knows them.
 #[derive(Default)]
 struct Exports {
@@ -242,10 +267,19 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
     let kinds = [("context", context)].into();
     let account =
         Arc::new(Mutex::new(Account { used: context, max: QUOTA, kinds, shares: [].into() }));
-    let kept = account.clone();
+    let (kept, shown) = (account.clone(), page.clone());
     std::thread::spawn(move || {
         while let Ok(Some((question, _))) = seqpacket::receive::<ToBroker>(&theirs) {
             let mut account = kept.lock().unwrap();
+            if let ToBroker::Reserve { bytes, .. } = question
+                && bytes > account.max.saturating_sub(account.used)
+            {
+                account.release_memory(shown.gpus[0].credit.withdraw());
+            }
+            let gets_credit = matches!(
+                question,
+                ToBroker::Reserve { kind: Charge::Memory, .. } | ToBroker::Release { .. }
+            );
             let answer = match question {
                 ToBroker::Reserve { bytes, .. }
                     if bytes > account.max.saturating_sub(account.used) =>
@@ -260,6 +294,11 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
                 ToBroker::Release { bytes, kind, .. } => {
                     account.used -= bytes;
                     *account.kinds.get_mut(kind.name()).unwrap() -= bytes;
+                    ToWorker::Granted
+                }
+                ToBroker::Convert { bytes, kind, .. } => {
+                    *account.kinds.get_mut("memory").unwrap() -= bytes;
+                    *account.kinds.entry(kind.name()).or_default() += bytes;
                     ToWorker::Granted
                 }
                 ToBroker::Share { bytes, .. } => {
@@ -285,11 +324,14 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
                 }
                 _ => ToWorker::Usage { used: account.used, max: account.max },
             };
+            if gets_credit {
+                account.grant(&shown.gpus[0].credit);
+            }
             drop(account);
             seqpacket::send(&theirs, &answer, &[]).unwrap();
         }
     });
-    (LedgerClient::new(Arc::new(Mutex::new(ours)), page.clone()), account)
+    (LedgerClient::new(ours, page.clone()).unwrap(), account)
 }
 
 fn memory(len: usize) -> OwnedFd {
@@ -324,6 +366,8 @@ struct Bench {
     /// The number of the guest thread that makes the calls.
     thread: u32,
     ctx: ContextId,
+    /// Whether commands are sent while the broker hasn't decided about earlier ones.
+    is_broker_slow: bool,
     /// Called between two polls, to do what the scheduler would do.
     scheduler: Option<Scheduler>,
 }
@@ -368,6 +412,7 @@ impl Bench {
             exports,
             thread,
             ctx: ContextId(ctx),
+            is_broker_slow: false,
             scheduler: None,
         };
         assert_eq!(bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(77) }).0, 0);
@@ -397,9 +442,21 @@ impl Bench {
         };
         let reply = ReplyTo::ring(&self.ring, &cmd, &self.posted).unwrap();
         let command = Command { opcode, thread: self.thread, ctx: self.ctx, args };
-        self.executor.execute(&command, reply);
+        self.execute(&command, reply);
         if let Some(scheduler) = &mut self.scheduler {
             scheduler(&self.session.gate.page);
+            self.executor.poll();
+        }
+    }
+
+    /// Executes a command. If the broker must decide about it, waits for that, too.
+    fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
+        let mut asked = self.session.ledger.asked();
+        self.executor.execute(command, reply);
+        while self.session.ledger.asked() != asked && !self.is_broker_slow {
+            asked = self.session.ledger.asked();
+            // The broker answers in order.
+            self.session.ledger.usage(-1);
             self.executor.poll();
         }
     }

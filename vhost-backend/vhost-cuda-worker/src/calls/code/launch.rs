@@ -181,7 +181,6 @@ pub(in crate::calls) fn vcuda_launch(
     // The driver loads a library's kernel into the context of the launch's stream.
     let (stream, ctx) = queue(cx, call.h_stream, 0)?;
     let cx = &cx.within(ctx);
-    cx.tally(|words| &words.launches, 1);
     let shape = Shape {
         dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
         shared: call.shared_mem_bytes,
@@ -226,7 +225,6 @@ pub(in crate::calls) fn vcuda_launch_event(
         return Err(CuError::INVALID_HANDLE);
     }
     let cx = &cx.within(ctx);
-    cx.tally(|words| &words.launches, 1);
     let shape = Shape {
         dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
         shared: call.shared_mem_bytes,
@@ -247,6 +245,7 @@ fn launch_ex(
 ) -> CuResult<Settled<kind::Local>> {
     let config = shape.with(stream, &mut attributes);
     with_parameters(cx, f, params, reservation, |function, params, extra| {
+        cx.tally(|words| &words.launches, 1);
         // SAFETY: the handles are live, also that of an event in the attributes, which contain no
         // other pointers. The parameters are as long as the layout says, or the driver gets their
         // length.
@@ -295,6 +294,7 @@ fn launch(
 ) -> CuResult<Settled<kind::Local>> {
     let [gx, gy, gz, bx, by, bz] = shape.dims;
     with_parameters(cx, f, params, reservation, |function, params, extra| {
+        cx.tally(|words| &words.launches, 1);
         // SAFETY: as in `vcuda_launch`.
         unsafe {
             cx.driver().cuLaunchKernel(
@@ -324,12 +324,12 @@ pub(in crate::calls) fn vcuda_launch_cooperative(
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
     let (stream, ctx) = queue(cx, call.h_stream, 0)?;
-    cx.tally(|words| &words.launches, 1);
     let cx = &cx.within(ctx);
     with_parameters(cx, call.f, call.params, reservation, |function, params, extra| {
         if !extra.is_null() {
             return Err(CuError::NOT_SUPPORTED);
         }
+        cx.tally(|words| &words.launches, 1);
         // SAFETY: as in `vcuda_launch`.
         unsafe {
             cx.driver().cuLaunchCooperativeKernel(

@@ -21,11 +21,15 @@ use crate::calls::memory::arena::Arena;
 use crate::calls::memory::registered::Registration;
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
+use crate::ledger::{Asked, Decision, take_question};
 use crate::region::Region;
-use crate::reply::ReplyTo;
+use crate::reply::{ReplyTo, UNDECIDED};
 
 /// How long the reader may sleep while it is waiting only for stream-ordered frees.
 const FREE_CHECK: Duration = Duration::from_millis(1);
+
+/// The maximum number of allocations about which the broker hasn't decided.
+const MAX_UNDECIDED: usize = 4096;
 
 /// The state for calls whose reply is sent later: they wait for the GPU, for memory to be freed, or
 /// for a job on another thread. Only the ring reader's thread uses it.
@@ -36,6 +40,8 @@ pub(in crate::calls) struct Deferred {
     arena: Option<Arena>,
     async_frees: AsyncFrees,
     waiters: Waiters,
+    /// Allocations that the broker must decide about.
+    undecided: Vec<(Asked, Retry)>,
     watch: Watch,
 }
 
@@ -48,6 +54,7 @@ impl Deferred {
             arena: None,
             async_frees: AsyncFrees::default(),
             waiters: Waiters::default(),
+            undecided: Vec::new(),
             watch: Watch::default(),
         }
     }
@@ -311,7 +318,7 @@ impl Deferred {
 
     /// Returns whether another allocation may wait for memory to be freed.
     pub(in crate::calls) fn may_retry(&self) -> bool {
-        self.waiters.has_room()
+        self.waiters.has_room() && self.undecided.len() < MAX_UNDECIDED
     }
 
     /// Retries an allocation after all memory that is now being freed has been freed.
@@ -333,6 +340,9 @@ impl Deferred {
 
     /// Continues the calls that needn't wait for memory to be freed any longer.
     pub(in crate::calls) fn poll_waiters(&mut self) {
+        if !self.undecided.is_empty() {
+            self.poll_undecided();
+        }
         while !self.waiters.is_empty() {
             let ready = self.waiters.next_ready(&lock(&self.shared.unmapping));
             let Some(waiter) = ready else { return };
@@ -340,7 +350,7 @@ impl Deferred {
         }
     }
 
-    fn resume(&self, waiter: Waiter) {
+    fn resume(&mut self, waiter: Waiter) {
         let shared = &self.shared;
         let Retry { request, thread, ctx, reply } = match waiter {
             Waiter::Retry(retry) => retry,
@@ -349,16 +359,36 @@ impl Deferred {
             }
             Waiter::Done(reply) => return reply.finish(0, &[]),
         };
-        let cx = Cx { shared, thread, ctx };
-        let allocated = match request {
+        self.retry(Retry { request, thread, ctx, reply }, None);
+    }
+
+    /// Tries an allocation again, with the broker's answer to its question.
+    fn retry(&mut self, retry: Retry, decision: Option<Decision>) {
+        let Retry { request, thread, ctx, reply } = retry;
+        let session = &self.shared.session;
+        let cx = Cx { shared: &self.shared, thread, ctx };
+        let allocated = session.ledger.with_decision(decision, || match request {
             Request::Allocate(bytes, source) => {
                 allocate(&cx, reply.reservation(), bytes as u64, source)
             }
             Request::Create(call) => create(&cx, reply.reservation(), call),
-        };
-        match allocated {
-            Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
-            Err(error) => reply.fail(error),
+        });
+        match (allocated, take_question()) {
+            (Ok((address, settled)), _) => reply.succeed(settled, &address.to_le_bytes()),
+            (Err(error), Some(question)) if error.0 == UNDECIDED => {
+                let asked = session.ledger.ask_later(question, &session.waker);
+                self.undecided.push((asked, Retry { request, thread, ctx, reply }));
+            }
+            (Err(error), _) => reply.fail(error),
+        }
+    }
+
+    /// Tries the allocations again about which the broker has decided.
+    fn poll_undecided(&mut self) {
+        let is_decided = |(asked, _): &mut (Asked, Retry)| asked.decision().is_some();
+        let decided: Vec<_> = self.undecided.extract_if(.., is_decided).collect();
+        for (asked, retry) in decided {
+            self.retry(retry, asked.decision());
         }
     }
 

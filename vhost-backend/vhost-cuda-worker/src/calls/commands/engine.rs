@@ -29,8 +29,9 @@ use crate::calls::streams::thread_streams::thread_stream;
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::driver::{CuError, Driver, OBEY_EVICTIONS};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
+use crate::ledger::{Asked, Question, be_reader, take_question};
 use crate::region::{Region, RegionKind};
-use crate::reply::ReplyTo;
+use crate::reply::{ReplyTo, take_unfinished};
 
 /// Loads the driver library and initializes it, with the primary context of the first device, so
 /// that the worker can serve a session without delay. With `mps`, fails unless the driver is a
@@ -151,6 +152,8 @@ impl Engine for Warm {
                 0,
             );
         }
+        // Before a session begins, nobody waits for this thread.
+        be_reader();
         Ok(Box::new(Calls { deferred: Deferred::new(shared.clone()), shared, gate }))
     }
 }
@@ -189,13 +192,24 @@ impl Calls {
         }
         let mut cursor = Cursor::default();
         while let Some((held, ticket)) = gate.next(&cx, deferred.events(), &mut cursor) {
-            held.run_with(|command, reply| run(gate, deferred, shared, command, ticket, reply));
+            let uses = held.uses();
+            let undecided = held.run_with(|command, reply, decision| {
+                let ledger = &shared.session.ledger;
+                ledger
+                    .with_decision(decision, || run(gate, deferred, shared, command, ticket, reply))
+            });
+            match undecided {
+                None => gate.ran_held(&cursor, &uses),
+                Some(held) => gate.hold_again(&cursor, held),
+            }
         }
         gate.notify_scheduler(now)
     }
 }
 
-/// Runs a command that the gate has admitted, and then returns the ticket to the gate.
+/// Runs a command that the gate has admitted, and then returns the ticket to the gate. If the broker
+/// must decide about memory for the command first, sends the question, and returns it with the reply
+/// channel.
 #[inline]
 fn run(
     gate: &mut Gate,
@@ -204,10 +218,19 @@ fn run(
     command: &Command<'_>,
     ticket: Ticket,
     reply: ReplyTo,
-) {
+) -> Option<(Asked, ReplyTo)> {
     generated::dispatch(deferred, command, ticket.pass(), reply);
     let cx = Cx { shared, thread: command.thread, ctx: command.ctx };
     gate.ran(&cx, deferred.events(), ticket);
+    take_question().and_then(|question| undecided(shared, question))
+}
+
+/// Asks the broker, if the command that has just run isn't finished.
+#[cold]
+fn undecided(shared: &Shared, question: Question) -> Option<(Asked, ReplyTo)> {
+    let reply = take_unfinished()?;
+    let session = &shared.session;
+    Some((session.ledger.ask_later(question, &session.waker), reply))
 }
 
 impl Executor for Calls {
@@ -215,7 +238,11 @@ impl Executor for Calls {
         let Calls { shared, gate, deferred } = self;
         let cx = Cx { shared, thread: command.thread, ctx: command.ctx };
         match gate.admit(&cx, deferred.events(), command, reply) {
-            Admission::Run(ticket, reply) => run(gate, deferred, shared, command, ticket, reply),
+            Admission::Run(ticket, reply) => {
+                if let Some(undecided) = run(gate, deferred, shared, command, ticket, reply) {
+                    gate.hold_undecided(&cx, command, undecided);
+                }
+            }
             Admission::Answer(result, reply) => reply.finish(result, &[]),
             Admission::Held => {}
         }

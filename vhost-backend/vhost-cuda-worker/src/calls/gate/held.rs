@@ -10,6 +10,7 @@ use super::estimate::Kind;
 use super::order::{Accesses, Book, Number, Resource};
 use crate::calls::contexts::limit_calls::LimitAccess;
 use crate::executor::Command;
+use crate::ledger::{Asked, Decision};
 use crate::reply::ReplyTo;
 
 /// The memory in bytes that a held command takes in addition to its arguments: its entry in the
@@ -26,6 +27,8 @@ pub(in crate::calls) struct Held {
     uses: Accesses,
     ends: Option<Resource>,
     needs: Needs,
+    /// The question to the broker that must be answered before the command runs again.
+    asked: Option<Asked>,
 }
 
 /// The conditions for issuing a held command that no other held command comes before.
@@ -52,7 +55,24 @@ impl Held {
         needs: Needs,
     ) -> Self {
         let Command { opcode, thread, ctx, args } = *command;
-        Self { opcode, thread, ctx, args: args.to_vec(), reply, uses, ends, needs }
+        let args = args.to_vec();
+        Self { opcode, thread, ctx, args, reply, uses, ends, needs, asked: None }
+    }
+
+    /// Lets the command wait for the answer to a question.
+    pub(super) fn waiting_for(self, asked: Asked) -> Self {
+        Self { asked: Some(asked), ..self }
+    }
+
+    /// Returns whether the command waits for the answer to a question.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.decision().is_none())
+    }
+
+    /// Returns whether a posted command that isn't ordered waits. The guest may use what it creates in
+    /// later commands.
+    fn stops_reader(&self) -> bool {
+        self.asked.is_some() && self.reply.is_posted() && self.uses.iter().next().is_none()
     }
 
     pub(super) fn thread(&self) -> u32 {
@@ -72,15 +92,25 @@ impl Held {
         self.ends
     }
 
-    /// Calls `run` with the command and its reply channel.
-    pub(in crate::calls) fn run_with(self, run: impl FnOnce(&Command<'_>, ReplyTo)) {
-        let Self { opcode, thread, ctx, args, reply, .. } = self;
-        run(&Command { opcode, thread, ctx, args: &args }, reply);
+    /// Calls `run` with the command, its reply channel, and the answer to its question. If `run`
+    /// returns the reply channel with another question, returns the command, which must run again.
+    pub(in crate::calls) fn run_with(
+        self,
+        run: impl FnOnce(&Command<'_>, ReplyTo, Option<Decision>) -> Option<(Asked, ReplyTo)>,
+    ) -> Option<Self> {
+        let Self { opcode, thread, ctx, args, reply, asked, .. } = self;
+        let decision = asked.and_then(|asked| asked.decision());
+        let (asked, reply) = run(&Command { opcode, thread, ctx, args: &args }, reply, decision)?;
+        Some(Self { args, reply, asked: Some(asked), ..self })
     }
 
     /// Replies with this CUresult, without running the command.
     pub(super) fn fail(self, result: u32) {
         self.reply.finish(result, &[]);
+    }
+
+    pub(in crate::calls) fn uses(&self) -> Accesses {
+        self.uses
     }
 
     fn bytes(&self) -> usize {
@@ -101,6 +131,8 @@ pub(super) struct HeldQueue {
     bytes: usize,
     /// The number of held commands that free memory. That memory can't be allocated again yet.
     frees: usize,
+    /// The number of commands for which the reader stops.
+    stopping: usize,
     /// The streams and events that a held command will destroy.
     ended: HashSet<Resource>,
 }
@@ -144,10 +176,16 @@ impl HeldQueue {
 
     /// Adds a command at the end of the queue.
     pub(super) fn add(&mut self, held: Held) {
+        let number = self.book.add(&held.uses);
+        self.put_back(number, held);
+    }
+
+    /// Returns a command that was taken out, and must run again.
+    pub(super) fn put_back(&mut self, number: Number, held: Held) {
         self.bytes += held.bytes();
         self.frees += usize::from(held.is_free());
+        self.stopping += usize::from(held.stops_reader());
         self.ended.extend(held.ends);
-        let number = self.book.add(&held.uses);
         self.commands.insert(number, held);
     }
 
@@ -160,17 +198,28 @@ impl HeldQueue {
         self.commands.get(&number)
     }
 
-    /// Removes and returns a command that need not wait for another command. Its order no longer
+    /// Takes out a command that need not wait for another command. Until [`Self::ran`], its order
     /// holds other commands back.
     pub(super) fn take(&mut self, number: Number) -> Option<Held> {
         let held = self.commands.remove(&number)?;
-        self.book.remove(number, &held.uses);
         self.bytes -= held.bytes();
         self.frees -= usize::from(held.is_free());
+        self.stopping -= usize::from(held.stops_reader());
         if let Some(ends) = held.ends {
             self.ended.remove(&ends);
         }
         Some(held)
+    }
+
+    /// Records that a command that was taken out has run.
+    pub(super) fn ran(&mut self, number: Number, uses: &Accesses) {
+        self.book.remove(number, uses);
+    }
+
+    /// Returns whether the reader must take no more commands, because later ones may depend on one
+    /// that waits for the broker.
+    pub(super) fn stops_reader(&self) -> bool {
+        self.stopping > 0
     }
 
     /// Replies to all held commands without running them. A stream or event that a held command
@@ -178,6 +227,6 @@ impl HeldQueue {
     pub(super) fn fail_all(&mut self, result: u32) {
         self.commands.drain().for_each(|(_, held)| held.fail(result));
         self.book = Book::default();
-        self.bytes = 0;
+        (self.bytes, self.stopping) = (0, 0);
     }
 }

@@ -56,7 +56,7 @@ pub(super) enum Access {
 
 /// The resources that a command uses, each with the kind of access.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Accesses {
+pub(in crate::calls) struct Accesses {
     list: [(Resource, Access); Self::MOST],
     len: usize,
 }

@@ -11,7 +11,7 @@ use super::admission::{Admission, Ticket};
 use super::estimate::Kind;
 use super::gpus::Gpus;
 use super::held::{Held, HeldQueue, Needs};
-use super::order::{Number, Resource};
+use super::order::{Accesses, Number, Resource};
 use super::turns::{Request, Turns, WaitingCall};
 use super::used::{Rule, Used};
 use crate::calls::commands::cx::Cx;
@@ -20,6 +20,7 @@ use crate::calls::contexts::limit_calls::LimitAccess;
 use crate::calls::lock;
 use crate::executor::{Command, Pending};
 use crate::gate_end::GateEnd;
+use crate::ledger::Asked;
 use crate::reply::ReplyTo;
 use host_ipc::gate::{self, Mode};
 
@@ -140,7 +141,7 @@ impl Gate {
         }
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
         let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
-        let Some(Used { uses, ctx, stream, ends }) = used else {
+        let Some(used) = used else {
             // The arguments are malformed, or the stream doesn't exist. A call that depends on
             // limits and runs on a mirror must fail here, because nothing would keep it from
             // running during a change of the limits.
@@ -151,6 +152,7 @@ impl Gate {
                 _ => Admission::Run(Ticket::refused_by_body(), reply),
             };
         };
+        let Used { uses, ends, .. } = used;
         if self.held.uses_ended(&uses) {
             return Admission::Answer(crate::driver::CuError::INVALID_HANDLE.0, reply);
         }
@@ -161,30 +163,38 @@ impl Gate {
                 Admission::Run(Ticket::admitted(None), reply)
             };
         }
-        let needs = match (rule.gated, rule.order) {
-            (true, _) => match self.device_of(cx, ctx) {
-                Some(device) => {
-                    let kind = Kind::of(command, |address| cx.shared.memory.is_host(address));
-                    let stream = stream.unwrap_or_default();
-                    let uses_limits = rule.limits.is_some();
-                    Needs::Gate { device, kind, ctx, stream, uses_limits }
-                }
-                None => return Admission::Answer(NO_CONTEXT, reply),
-            },
-            (false, Order::Stream) => Needs::Room,
-            (false, _) => {
-                rule.limits.map_or(Needs::Nothing, |access| Needs::Limits { ctx, access })
-            }
+        let Some(needs) = self.needs_of(cx, command, rule, &used) else {
+            return Admission::Answer(NO_CONTEXT, reply);
         };
         if self.held.lets_through(&uses) && self.may_go(cx, needs) {
             return Admission::Run(self.issue(cx, events, needs, ends), reply);
         }
-        self.held.add(Held::new(command, reply, uses, ends, needs));
-        if let Needs::Gate { device, .. } = needs {
-            self.gpus.hold(device);
-        }
-        self.gpus.notify_scheduler(gate::now());
+        self.hold(Held::new(command, reply, uses, ends, needs));
         Admission::Held
+    }
+
+    /// Returns the conditions for issuing a command, or `None` if its context doesn't exist.
+    fn needs_of(
+        &self,
+        cx: &Cx<'_>,
+        command: &Command<'_>,
+        rule: Rule,
+        used: &Used,
+    ) -> Option<Needs> {
+        let ctx = used.ctx;
+        Some(match (rule.gated, rule.order) {
+            (true, _) => {
+                let device = self.device_of(cx, ctx)?;
+                let kind = Kind::of(command, |address| cx.shared.memory.is_host(address));
+                let stream = used.stream.unwrap_or_default();
+                let uses_limits = rule.limits.is_some();
+                Needs::Gate { device, kind, ctx, stream, uses_limits }
+            }
+            (false, Order::Stream) => Needs::Room,
+            (false, _) => {
+                rule.limits.map_or(Needs::Nothing, |access| Needs::Limits { ctx, access })
+            }
+        })
     }
 
     /// Returns the ordinal of a context's GPU.
@@ -193,9 +203,54 @@ impl Gate {
         (device < self.gpus.len()).then_some(device)
     }
 
+    /// Holds a command that can't run before the broker has answered a question. The command has just
+    /// arrived, so it comes after all others that are held.
+    #[cold]
+    pub(in crate::calls) fn hold_undecided(
+        &mut self,
+        cx: &Cx<'_>,
+        command: &Command<'_>,
+        (asked, reply): (Asked, ReplyTo),
+    ) {
+        let rule = Rule::of(command.opcode);
+        // As in `admit_slowly`.
+        let immediate = rule.order == Order::Pool && !self.held.holds_frees();
+        let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
+        let (uses, ends) =
+            used.as_ref().map_or((Accesses::new(), None), |used| (used.uses, used.ends));
+        let needs = match &used {
+            Some(used) => self.needs_of(cx, command, rule, used).unwrap_or(Needs::Nothing),
+            None => Needs::Nothing,
+        };
+        self.hold(Held::new(command, reply, uses, ends, needs).waiting_for(asked));
+    }
+
+    fn hold(&mut self, held: Held) {
+        if let Needs::Gate { device, .. } = held.needs() {
+            self.gpus.hold(device);
+        }
+        self.held.add(held);
+        self.gpus.notify_scheduler(gate::now());
+    }
+
+    /// Holds a command that [`Gate::next`] has returned, and that can't run before the broker has
+    /// answered a question, at its former place.
+    #[cold]
+    pub(in crate::calls) fn hold_again(&mut self, cursor: &Cursor, held: Held) {
+        if let Needs::Gate { device, .. } = held.needs() {
+            self.gpus.hold(device);
+        }
+        self.held.put_back(cursor.0, held);
+    }
+
+    /// Records that the command that [`Gate::next`] has returned has run.
+    pub(in crate::calls) fn ran_held(&mut self, cursor: &Cursor, uses: &Accesses) {
+        self.held.ran(cursor.0, uses);
+    }
+
     /// Returns the next held command that may go to the driver now, after the position of `cursor`,
-    /// and moves the cursor. The caller must run the command and then pass the ticket to
-    /// [`Gate::ran`].
+    /// and moves the cursor. The caller must run the command, pass the ticket to [`Gate::ran`], and
+    /// then call [`Gate::ran_held`] or [`Gate::hold_again`].
     pub(in crate::calls) fn next(
         &mut self,
         cx: &Cx<'_>,
@@ -210,7 +265,7 @@ impl Gate {
             let Some(held) = self.held.get(number) else { continue };
             let cx = Cx { thread: held.thread(), ctx: held.ctx(), ..*cx };
             let needs = held.needs();
-            if !self.may_go(&cx, needs) {
+            if held.is_undecided() || !self.may_go(&cx, needs) {
                 continue;
             }
             let Some(held) = self.held.take(number) else { continue };
@@ -421,9 +476,10 @@ impl Gate {
         if self.full { next.min(Pending::Within(ROOM_CHECK)) } else { next }
     }
 
-    /// Returns whether the held commands take so much memory that the reader must take no more.
+    /// Returns whether the reader must take no more commands: the held commands take too much memory,
+    /// or later ones may depend on one that waits for the broker.
     pub(in crate::calls) fn holds_too_much(&self) -> bool {
-        self.held.bytes() > MAX_HELD
+        self.held.bytes() > MAX_HELD || self.held.stops_reader()
     }
 
     /// Returns the CUresult that every call returns once the scheduler has ended the session, or 0

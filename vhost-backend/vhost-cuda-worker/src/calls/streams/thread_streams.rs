@@ -17,6 +17,7 @@ use crate::calls::tables::driver_handle::DriverHandle;
 use crate::calls::tables::handles::{DefaultStream, ThreadStream, ThreadStreams};
 use crate::calls::tables::uses::Object;
 use crate::driver::{CuError, CuResult};
+use crate::reply::UNDECIDED;
 
 /// The maximum number of per-thread default streams in a session. When it is reached, empty ones
 /// are destroyed.
@@ -58,6 +59,7 @@ fn create(cx: &Cx<'_>) -> CuResult<DefaultStream> {
     make_room(cx)?;
     let reserved = match reserve_stream(cx, Reservation::of_worker()) {
         Ok(reserved) => reserved,
+        Err(error) if error.0 == UNDECIDED => return Err(error),
         Err(error) => return take_empty(cx, true).ok_or(error),
     };
     let mut stream = std::ptr::null_mut();

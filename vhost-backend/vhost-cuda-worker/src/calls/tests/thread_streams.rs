@@ -15,7 +15,7 @@ impl Bench {
         let (opcode, ctx) = (C::OPCODE, self.ctx);
         let cmd = Cmd { opcode, thread, ctx: ctx.0, flags, reply, reply_len, ..Cmd::zeroed() };
         let reply = ReplyTo::ring(&self.ring, &cmd, &self.posted).unwrap();
-        self.executor.execute(&Command { opcode, thread, ctx, args: args.as_bytes() }, reply);
+        self.execute(&Command { opcode, thread, ctx, args: args.as_bytes() }, reply);
     }
 
     /// Posts a memset in the per-thread default stream of a guest thread.

@@ -43,12 +43,15 @@ pub(super) enum Part {
     Image(u64),
     /// The code of one kernel. The second field is the hash of the kernel's name.
     Kernel(u64, u64),
+    /// The use of the malloc heap and of the driver's functions for kernels, which takes no memory of
+    /// its own.
+    Users(u64),
 }
 
 impl Part {
     pub(super) fn load(&self) -> u64 {
         match self {
-            Self::Image(load) | Self::Kernel(load, _) => *load,
+            Self::Image(load) | Self::Kernel(load, _) | Self::Users(load) => *load,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::reserve::{add_part, add_users, remove_parts, remove_users};
 use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
 use crate::driver::CuResult;
+use crate::reply::UNDECIDED;
 
 /// The driver uses the GPU when it loads an image. On an H200, loading and unloading an image with
 /// 1 MiB of data took 0.7 ms of another VM's time, and filling 256 MiB with zeros half a millisecond.
@@ -28,8 +29,9 @@ pub(super) fn add_load(cx: &Cx<'_>, load: &Load) -> CuResult {
 pub(super) fn charge_load(cx: &Cx<'_>, load: &Load) -> CuResult<bool> {
     let counted = load.users() != (0, 0) && add_users(cx, cx.ctx, load)?;
     let reserved = add_part(cx, cx.ctx, Part::Image(load.number), load.image_bytes());
-    reserved.inspect_err(|_| {
-        if counted {
+    reserved.inspect_err(|error| {
+        // A command that runs again doesn't count them again.
+        if counted && error.0 != UNDECIDED {
             remove_users(cx, load);
         }
     })
@@ -47,8 +49,8 @@ pub(super) fn wait_to_fill(cx: &Cx<'_>, load: &Load) {
 
 /// Releases the current context's charge for a module or library that the driver hasn't got.
 pub(super) fn give_back_unused(cx: &Cx<'_>, load: &Load) {
-    give_back_module(cx, cx.ctx, load);
     remove_users(cx, load);
+    give_back_module(cx, cx.ctx, load);
 }
 
 /// Releases a context's charge for a module, after the module was unloaded or the driver has failed

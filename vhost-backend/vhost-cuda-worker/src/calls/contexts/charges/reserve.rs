@@ -18,86 +18,86 @@ pub(super) fn change_terms(
     cx: &Cx<'_>,
     ctx: ContextId,
     kind: Charge,
-    change: impl FnOnce(&mut Terms),
+    change: impl Fn(&mut Terms),
+) -> CuResult {
+    change_parts(cx, ctx, kind, |terms, _| change(terms), |_| {})
+}
+
+/// Like [`change_terms`], for changes that depend on the charged parts of modules, or change them.
+fn change_parts(
+    cx: &Cx<'_>,
+    ctx: ContextId,
+    kind: Charge,
+    change: impl FnMut(&mut Terms, &HashMap<Part, u64>),
+    listed: impl FnOnce(&mut HashMap<Part, u64>),
 ) -> CuResult {
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
-    let account = (&cx.shared.session.ledger, devices);
-    charges.change(account, ctx, kind, |terms, _| change(terms), |_| {})
+    charges.change((&cx.shared.session.ledger, devices), ctx, kind, change, listed)
 }
 
 /// Charges a context for a part of a module or library. If the part is already charged there, the
 /// new amount replaces the old one. Returns whether the part is new.
 pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> CuResult<bool> {
     let mut is_new = false;
-    let charges = &cx.shared.charges;
-    let devices = charges.devices(cx.driver(), cx.shared.devices);
-    charges.change(
-        (&cx.shared.session.ledger, devices),
-        ctx,
-        Charge::Module,
-        |terms, parts| {
-            let before = parts.get(&part).copied();
-            is_new = before.is_none();
-            terms.modules = (terms.modules - before.unwrap_or(0)).saturating_add(bytes);
-        },
-        |parts| {
-            parts.insert(part, bytes);
-        },
-    )?;
+    let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
+        let before = parts.get(&part).copied();
+        is_new = before.is_none();
+        terms.modules = (terms.modules - before.unwrap_or(0)).saturating_add(bytes);
+    };
+    let listed = |parts: &mut HashMap<Part, u64>| {
+        parts.insert(part, bytes);
+    };
+    change_parts(cx, ctx, Charge::Module, change, listed)?;
     Ok(is_new)
 }
 
 /// Counts a module or library as a user of the context's malloc heap and of the driver's functions
 /// for kernels, unless its variables are already charged there. Returns whether it was counted.
 pub(super) fn add_users(cx: &Cx<'_>, ctx: ContextId, load: &Load) -> CuResult<bool> {
-    let charges = &cx.shared.charges;
-    let devices = charges.devices(cx.driver(), cx.shared.devices);
+    let (image, users) = (Part::Image(load.number), Part::Users(load.number));
     let mut is_new = false;
-    charges.change(
-        (&cx.shared.session.ledger, devices),
-        ctx,
-        Charge::Heap,
-        |terms, parts| {
-            is_new = !parts.contains_key(&Part::Image(load.number));
-            if is_new {
-                let (heap, runtime) = load.users();
-                terms.heap_users = terms.heap_users.saturating_add(heap);
-                terms.runtime_users = terms.runtime_users.saturating_add(runtime);
-            }
-        },
-        |_| {},
-    )?;
+    let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
+        is_new = !parts.contains_key(&image);
+        // A command that runs again has counted them already.
+        if is_new && !parts.contains_key(&users) {
+            let (heap, runtime) = load.users();
+            terms.heap_users = terms.heap_users.saturating_add(heap);
+            terms.runtime_users = terms.runtime_users.saturating_add(runtime);
+        }
+    };
+    let listed = |parts: &mut HashMap<Part, u64>| {
+        parts.insert(users, 0);
+    };
+    change_parts(cx, ctx, Charge::Heap, change, listed)?;
     Ok(is_new)
 }
 
 /// Undoes [`add_users`], if the driver hasn't got the image.
 pub(super) fn remove_users(cx: &Cx<'_>, load: &Load) {
-    let (heap, runtime) = load.users();
-    if (heap, runtime) == (0, 0) {
-        return;
-    }
-    let _ = change_terms(cx, cx.ctx, Charge::Heap, |terms| {
-        terms.heap_users = terms.heap_users.saturating_sub(heap);
-        terms.runtime_users = terms.runtime_users.saturating_sub(runtime);
-    });
+    let users = Part::Users(load.number);
+    let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
+        if parts.contains_key(&users) {
+            let (heap, runtime) = load.users();
+            terms.heap_users = terms.heap_users.saturating_sub(heap);
+            terms.runtime_users = terms.runtime_users.saturating_sub(runtime);
+        }
+    };
+    let listed = |parts: &mut HashMap<Part, u64>| {
+        parts.remove(&users);
+    };
+    let _ = change_parts(cx, cx.ctx, Charge::Heap, change, listed);
 }
 
 /// Releases a context's charges for all parts of a module or library, after it was unloaded there.
 /// `load` is [`Load::number`](super::load::Load).
 pub(super) fn remove_parts(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult {
-    let charges = &cx.shared.charges;
-    let devices = charges.devices(cx.driver(), cx.shared.devices);
-    charges.change(
-        (&cx.shared.session.ledger, devices),
-        ctx,
-        Charge::Module,
-        |terms, parts| {
-            let rest = parts.iter().filter(|(part, _)| part.load() != load);
-            terms.modules = rest.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
-        },
-        |parts| parts.retain(|part, _| part.load() != load),
-    )
+    let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
+        let rest = parts.iter().filter(|(part, _)| part.load() != load);
+        terms.modules = rest.fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    };
+    let listed = |parts: &mut HashMap<Part, u64>| parts.retain(|part, _| part.load() != load);
+    change_parts(cx, ctx, Charge::Module, change, listed)
 }
 
 /// Reserves device memory for an allocation in the VM's account.
@@ -108,7 +108,7 @@ pub(in crate::calls) fn reserve_memory(
     bytes: u64,
 ) -> CuResult<Reserved<kind::Memory, impl FnOnce() -> CuResult>> {
     let ledger = &cx.shared.session.ledger;
-    ledger.reserve(device, bytes, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
+    ledger.reserve(device, bytes, Charge::Memory)?;
     Ok(reservation.reserved(move || {
         ledger.release(device, bytes, Charge::Memory);
         Ok(())
@@ -124,8 +124,7 @@ pub(in crate::calls) fn reserve_context(
 ) -> CuResult<Reserved<kind::Context, impl FnOnce() -> CuResult>> {
     let bytes = cx.shared.session.context_bytes(device);
     if bytes != 0 {
-        let reserved = cx.shared.session.ledger.reserve(device, bytes, Charge::Context);
-        reserved.map_err(|_| CuError::OUT_OF_MEMORY)?;
+        cx.shared.session.ledger.reserve(device, bytes, Charge::Context)?;
     }
     Ok(reservation.reserved(move || {
         give_back_context(cx, device);
@@ -191,6 +190,7 @@ pub(in crate::calls) fn end_charges(cx: &Cx<'_>, ctx: ContextId) {
     let mut contexts = lock(&cx.shared.charges.contexts);
     let Some(ended) = contexts.remove(&ctx) else { return };
     cx.shared.charges.set_floor(&contexts);
+    drop(contexts);
     for (kind, bytes) in KINDS.into_iter().zip(ended.charged) {
         if bytes != 0 {
             cx.shared.session.ledger.release(ended.device, bytes, kind);
@@ -213,12 +213,15 @@ pub(in crate::calls) fn reserve_array(
     bytes: u64,
 ) -> CuResult<(u64, Reserved<kind::Memory, impl FnOnce() -> CuResult>)> {
     let whole = bytes.max(1).checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
-    let mut contexts = lock(&cx.shared.charges.contexts);
-    let context = contexts.get_mut(&cx.ctx).ok_or(CuError::INVALID_CONTEXT)?;
+    let contexts = &cx.shared.charges.contexts;
+    let device = lock(contexts).get(&cx.ctx).ok_or(CuError::INVALID_CONTEXT)?.device;
     let ledger = &cx.shared.session.ledger;
-    ledger.reserve(context.device, whole, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
-    context.arrays += whole;
-    drop(contexts);
+    ledger.reserve(device, whole, Charge::Memory)?;
+    let counted = lock(contexts).get_mut(&cx.ctx).map(|context| context.arrays += whole);
+    if counted.is_none() {
+        ledger.release(device, whole, Charge::Memory);
+        return Err(CuError::INVALID_CONTEXT);
+    }
     Ok((
         whole,
         reservation.reserved(move || {
@@ -231,10 +234,12 @@ pub(in crate::calls) fn reserve_array(
 /// Releases the reservation for an array after the driver has destroyed it or failed to create it.
 /// If its context has been destroyed, the reservation was released together with the context's.
 pub(in crate::calls) fn give_back_array(cx: &Cx<'_>, ctx: ContextId, reserved: u64) {
-    let mut contexts = lock(&cx.shared.charges.contexts);
-    if let Some(context) = contexts.get_mut(&ctx) {
+    let device = lock(&cx.shared.charges.contexts).get_mut(&ctx).map(|context| {
         context.arrays -= reserved;
-        cx.shared.session.ledger.release(context.device, reserved, Charge::Memory);
+        context.device
+    });
+    if let Some(device) = device {
+        cx.shared.session.ledger.release(device, reserved, Charge::Memory);
     }
 }
 

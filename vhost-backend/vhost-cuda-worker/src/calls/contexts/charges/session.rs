@@ -108,34 +108,65 @@ impl Charges {
     /// If the charge grows, reserves the difference; if it shrinks, releases the difference. Then
     /// calls `listed` to change the list of the charged parts of modules and libraries. If the VM's
     /// quota has no room, changes nothing.
+    ///
+    /// No lock is held while the ledger decides, so `change` is called again afterwards: another
+    /// thread may have changed the resources meanwhile.
     pub(super) fn change(
         &self,
         (ledger, devices): (&LedgerClient, &[Device]),
         ctx: ContextId,
         kind: Charge,
-        change: impl FnOnce(&mut Terms, &HashMap<Part, u64>),
+        mut change: impl FnMut(&mut Terms, &HashMap<Part, u64>),
         listed: impl FnOnce(&mut HashMap<Part, u64>),
     ) -> CuResult {
-        let mut contexts = lock(&self.contexts);
-        let context = contexts.get_mut(&ctx).ok_or(CuError::INVALID_CONTEXT)?;
-        let mut terms = context.terms;
-        change(&mut terms, &context.parts);
-        let device = devices.get(context.device as usize);
-        let threads = device.map_or(u64::MAX, |device| device.threads);
-        let due = terms.due(kind, threads);
-        let charged = &mut context.charged[place(kind)];
-        if due > *charged {
-            ledger
-                .reserve(context.device, due - *charged, kind)
-                .map_err(|_| CuError::OUT_OF_MEMORY)?;
-        } else if due < *charged {
-            ledger.release(context.device, *charged - due, kind);
+        // The device, and the bytes that are reserved beyond those that the context is charged for.
+        let mut more: Option<(i32, u64)> = None;
+        let give_back = |more: Option<(i32, u64)>| {
+            if let Some((device, bytes)) = more {
+                ledger.release(device, bytes, kind);
+            }
+        };
+        loop {
+            let mut contexts = lock(&self.contexts);
+            let Some(context) = contexts.get_mut(&ctx) else {
+                drop(contexts);
+                give_back(more);
+                return Err(CuError::INVALID_CONTEXT);
+            };
+            let mut terms = context.terms;
+            change(&mut terms, &context.parts);
+            let threads = devices.get(context.device as usize).map_or(u64::MAX, |of| of.threads);
+            let due = terms.due(kind, threads);
+            let charged = &mut context.charged[place(kind)];
+            let lacking = due.saturating_sub(*charged);
+            // The guest may have created another context with this id on another GPU.
+            let is_same = |(device, _): &(i32, u64)| *device == context.device;
+            let reserved = more.filter(is_same).map_or(0, |(_, bytes)| bytes);
+            if lacking > reserved {
+                let device = context.device;
+                drop(contexts);
+                if more.is_some_and(|(of, _)| of != device) {
+                    give_back(more.take());
+                }
+                if let Err(error) = ledger.reserve(device, lacking - reserved, kind) {
+                    give_back(more);
+                    return Err(error.into());
+                }
+                more = Some((device, lacking));
+                continue;
+            }
+            let unused = reserved - lacking + charged.saturating_sub(due);
+            let device = context.device;
+            let elsewhere = more.filter(|(of, _)| *of != device);
+            *charged = due;
+            context.terms = terms;
+            listed(&mut context.parts);
+            self.set_floor(&contexts);
+            drop(contexts);
+            give_back(elsewhere);
+            give_back(Some((device, unused)).filter(|_| unused > 0));
+            return Ok(());
         }
-        *charged = due;
-        context.terms = terms;
-        listed(&mut context.parts);
-        self.set_floor(&contexts);
-        Ok(())
     }
 
     pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {

@@ -56,8 +56,7 @@ fn begin_export(
     let share = match *charged {
         Charged::Shared(SharedMemory { share, .. }) => share,
         Charged::Alone => {
-            let shared = cx.shared.session.ledger.share(device, len);
-            shared.map_err(|_| CuError::OUT_OF_MEMORY)?
+            cx.shared.session.ledger.share(device, len).ok_or(CuError::OUT_OF_MEMORY)?
         }
     };
     *charged = Charged::Shared(SharedMemory { share, token: Some(token) });

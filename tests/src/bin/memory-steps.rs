@@ -1,0 +1,120 @@
+//! Allocates and frees device memory in a loop, for tests of what makes a program wait. Uses the
+//! `libcuda.so.1` that the loader finds.
+//!
+//!   memory-steps MIB    allocates, fills, and frees MIB in each step
+//!
+//! Prints `step N` after each step. On another thread, for each line `ask MIB` on standard input,
+//! allocates and frees that much, and prints `got MIB`, or `refused MIB` if there is no room. Exits at
+//! the end of standard input.
+
+use std::ffi::{CStr, c_int, c_uchar, c_uint, c_void};
+use std::io::BufRead;
+use std::process::ExitCode;
+
+type Handle = *mut c_void;
+
+const OUT_OF_MEMORY: c_uint = 2;
+
+/// The functions of the driver API that the threads call.
+#[derive(Clone, Copy)]
+struct Cuda {
+    set_current: unsafe extern "C" fn(Handle) -> c_uint,
+    alloc: unsafe extern "C" fn(*mut u64, usize) -> c_uint,
+    fill: unsafe extern "C" fn(u64, c_uchar, usize) -> c_uint,
+    free: unsafe extern "C" fn(u64) -> c_uint,
+}
+
+fn symbol(library: Handle, name: &CStr) -> *mut c_void {
+    // SAFETY: the handle comes from dlopen, and the name is a C string.
+    let symbol = unsafe { libc::dlsym(library, name.as_ptr()) };
+    assert!(!symbol.is_null(), "libcuda.so.1 has no {name:?}");
+    symbol
+}
+
+macro_rules! function {
+    ($library:expr, $name:literal, ($($arg:ty),*)) => {
+        // SAFETY: the driver API function with this name has this signature.
+        unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> c_uint>(
+                symbol($library, $name),
+            )
+        }
+    };
+}
+
+/// Loads the library and creates a context. Returns the functions and the context's address.
+fn open() -> (Cuda, usize) {
+    // SAFETY: the name is a C string. The user of this program chose the library, whose initializers
+    // run now.
+    let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
+    assert!(!library.is_null(), "cannot load libcuda.so.1");
+    let init = function!(library, c"cuInit", (c_uint));
+    let retain = function!(library, c"cuDevicePrimaryCtxRetain", (*mut Handle, c_int));
+    let cuda = Cuda {
+        set_current: function!(library, c"cuCtxSetCurrent", (Handle)),
+        alloc: function!(library, c"cuMemAlloc_v2", (*mut u64, usize)),
+        fill: function!(library, c"cuMemsetD8_v2", (u64, c_uchar, usize)),
+        free: function!(library, c"cuMemFree_v2", (u64)),
+    };
+    let mut ctx = std::ptr::null_mut();
+    // SAFETY: the pointer is to a local variable, and device 0 is the first one.
+    unsafe {
+        assert_eq!(init(0), 0, "cuInit");
+        assert_eq!(retain(&mut ctx, 0), 0, "cuDevicePrimaryCtxRetain");
+    }
+    (cuda, ctx as usize)
+}
+
+impl Cuda {
+    fn enter(&self, ctx: usize) {
+        // SAFETY: the context is live.
+        assert_eq!(unsafe { (self.set_current)(ctx as Handle) }, 0, "cuCtxSetCurrent");
+    }
+
+    /// Allocates memory, fills it if `fills`, and frees it. Returns false if there is no room.
+    fn step(&self, bytes: usize, fills: bool) -> bool {
+        let mut at = 0;
+        // SAFETY: the pointer is to a local variable.
+        match unsafe { (self.alloc)(&mut at, bytes) } {
+            0 => {}
+            OUT_OF_MEMORY => return false,
+            error => panic!("cuMemAlloc: {error}"),
+        }
+        // SAFETY: this memory was just allocated, and is used and freed once.
+        unsafe {
+            if fills {
+                assert_eq!((self.fill)(at, 1, bytes), 0, "cuMemsetD8");
+            }
+            assert_eq!((self.free)(at), 0, "cuMemFree");
+        }
+        true
+    }
+}
+
+fn mib(text: &str) -> usize {
+    text.trim().parse::<usize>().expect("a number of MiB") << 20
+}
+
+fn main() -> ExitCode {
+    let Some(bytes) = std::env::args().nth(1).map(|text| mib(&text)) else {
+        eprintln!("usage: memory-steps MIB");
+        return ExitCode::from(2);
+    };
+    let (cuda, ctx) = open();
+    std::thread::spawn(move || {
+        cuda.enter(ctx);
+        for line in std::io::stdin().lock().lines() {
+            let line = line.expect("standard input");
+            let Some(mib_asked) = line.strip_prefix("ask ") else { panic!("{line}") };
+            let said = if cuda.step(mib(mib_asked), false) { "got" } else { "refused" };
+            println!("{said} {mib_asked}");
+        }
+        std::process::exit(0);
+    });
+    cuda.enter(ctx);
+    for number in 1u64.. {
+        assert!(cuda.step(bytes, true), "no room");
+        println!("step {number}");
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,141 @@
+//! No program waits for vcudad while it allocates within its credit.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
+
+/// Time limit for a step in a test, far longer than any step takes.
+const NEVER: Duration = Duration::from_secs(120);
+/// How long vcudad is stopped.
+const STOP: Duration = Duration::from_secs(10);
+
+/// A program that allocates and frees memory in a loop.
+struct Program {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Program {
+    fn start(host: &Host, vm: Vm, mib: u32) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_memory-steps"))
+            .arg(mib.to_string())
+            .env("LD_LIBRARY_PATH", dist().join("guest"))
+            .env("VIRTIO_CUDA_SOCKET", host.socket(vm))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(output).lines();
+            lines.map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
+        Self { child, input, lines }
+    }
+
+    fn ask(&mut self, mib: u32) {
+        writeln!(self.input, "ask {mib}").unwrap();
+    }
+
+    /// Reads lines until one of them is `wanted`, or begins with it and a space.
+    fn until(&self, host: &Host, wanted: &str) {
+        let start = Instant::now();
+        while start.elapsed() < NEVER {
+            match self.lines.recv_timeout(NEVER) {
+                Ok(line) if line == wanted || line.starts_with(&format!("{wanted} ")) => return,
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        panic!("the program never printed {wanted:?}\n{}", host.log());
+    }
+
+    /// Reads the lines that are printed in this time. Returns the number of steps, the longest pause
+    /// before a step, and the other lines.
+    fn during(&self, time: Duration) -> (u32, Duration, Vec<String>) {
+        let (start, mut last) = (Instant::now(), Instant::now());
+        let (mut steps, mut longest, mut others) = (0, Duration::ZERO, Vec::new());
+        while let Some(left) = time.checked_sub(start.elapsed()) {
+            match self.lines.recv_timeout(left) {
+                Ok(line) if line.starts_with("step ") => {
+                    steps += 1;
+                    longest = longest.max(last.elapsed());
+                    last = Instant::now();
+                }
+                Ok(line) => others.push(line),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => panic!("the program ended"),
+            }
+        }
+        (steps, longest.max(last.elapsed()), others)
+    }
+
+    fn end(self, host: &Host) {
+        let Self { mut child, input, .. } = self;
+        drop(input);
+        assert!(child.wait().unwrap().success(), "{}", host.log());
+    }
+}
+
+fn signal(host: &Host, signal: i32) {
+    // SAFETY: this takes no pointers.
+    assert_eq!(unsafe { libc::kill(host.pid() as i32, signal) }, 0);
+}
+
+/// Returns the used and the charged bytes of a VM.
+fn accounts(host: &Host, vm: Vm) -> (u64, u64) {
+    let gpu = host.ask(&["vm", "show", vm.name])["stats"]["gpus"][0].clone();
+    (gpu["memory_used"].as_u64().unwrap(), gpu["memory_charged"].as_u64().unwrap())
+}
+
+#[test]
+fn a_program_that_allocates_within_its_credit_does_not_wait_for_vcudad() {
+    let host = Host::start(&[A, B]);
+    let mut program = Program::start(&host, A, 4);
+    program.until(&host, "step 10");
+    program.ask(64);
+    program.until(&host, "got 64");
+    signal(&host, libc::SIGSTOP);
+    // This thread of the program must ask, and no other thread waits for it.
+    program.ask(64);
+    let (steps, longest, others) = program.during(STOP);
+    signal(&host, libc::SIGCONT);
+    assert!(steps >= 10, "{steps} steps");
+    // The thread that must ask waits until vcudad continues, so its pause is the whole time.
+    assert!(longest < STOP && others.is_empty(), "{longest:?} {others:?}");
+    program.until(&host, "got 64");
+    program.until(&host, "step");
+    program.end(&host);
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+}
+
+#[test]
+fn credit_is_charged_to_the_vm_but_no_program_uses_it_and_others_get_it_when_they_need_it() {
+    let host = Host::start(&[A]);
+    let mut first = Program::start(&host, A, 4);
+    let mut second = Program::start(&host, A, 4);
+    first.until(&host, "step");
+    second.until(&host, "step");
+    let (used, charged) = accounts(&host, A);
+    let mib = 1 << 20;
+    // In each program, one thread has 4 MiB or nothing, and the credit is the rest.
+    assert!(used <= 8 * mib && charged <= used + 16 * mib + 8 * mib, "{used} {charged}");
+    assert!(charged > used, "{used} {charged}");
+    for _ in 0..5 {
+        // The VM has 2048 MiB, of which the steps need at most 4 each.
+        first.ask(2040);
+        first.until(&host, "got 2040");
+        second.ask(2040);
+        second.until(&host, "got 2040");
+        second.ask(2049);
+        second.until(&host, "refused 2049");
+    }
+    first.end(&host);
+    second.end(&host);
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+}

@@ -1,0 +1,212 @@
+//! Credit: memory that is charged to a VM, but that none of its programs uses.
+//!
+//! A worker that had to ask the broker before each allocation would wait for the broker's event loop.
+//! So the broker charges a worker for some memory in advance, and the worker takes allocations from
+//! this credit, and puts freed memory back into it. Both do so with one atomic word in memory that
+//! they share, so neither waits for the other, and the broker can withdraw the credit at any time.
+//!
+//! The ledger knows a worker's credit only as memory of kind `Memory` that the worker holds. So
+//! *charged* is what the ledger contains, and *used* is that without the credit. A worker that
+//! writes wrong values into the word lowers its own VM's numbers only: credit is never more than
+//! what the worker holds, and memory that a worker uses beyond its charge is found by the audit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The credit that a worker gets, in bytes. It puts all memory that it frees into its credit, and
+/// then releases what is more.
+pub const CREDIT: u64 = 8 << 20;
+
+/// The worker may use credit. Set by brokers that withdraw it before they refuse a request, while the
+/// VM is within its limits.
+const OFFERED: u64 = 1;
+/// The worker uses credit. Set by the worker. Those of the previous version don't.
+const TAKEN: u64 = 2;
+/// The VM has other sessions, to which the broker must publish changes of the credit. Set by the
+/// broker.
+const WATCHED: u64 = 4;
+/// The other bits are a number of bytes, which is a multiple of the driver's granularity.
+const FLAGS: u64 = 7;
+/// How often a change is tried while other threads change the word.
+const MAX_TRIES: u32 = 1000;
+
+/// A worker's credit on one GPU, in memory that the worker shares with the broker. Zero is a valid
+/// value: there is no credit.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Credit(AtomicU64);
+
+impl Credit {
+    /// Changes the word, and returns its value before. Gives up if other threads keep changing it: the
+    /// broker must not wait for a worker.
+    fn update(&self, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+        let mut word = self.0.load(Ordering::SeqCst);
+        for _ in 0..MAX_TRIES {
+            let new = change(word)?;
+            match self.0.compare_exchange(word, new, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(before) => return Some(before),
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    fn flags(&self, flags: u64) -> bool {
+        self.0.load(Ordering::SeqCst) & flags == flags
+    }
+
+    /// Returns the bytes of credit.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::SeqCst) & !FLAGS
+    }
+
+    /// Says whether the worker may use credit, which the broker withdraws before it refuses a request.
+    /// Only the broker calls this.
+    pub fn offer(&self, offered: bool) {
+        self.set(OFFERED, offered);
+    }
+
+    fn set(&self, flag: u64, on: bool) {
+        match on {
+            true => self.0.fetch_or(flag, Ordering::SeqCst),
+            false => self.0.fetch_and(!flag, Ordering::SeqCst),
+        };
+    }
+
+    /// Returns whether the worker uses credit, and may.
+    pub fn is_taken(&self) -> bool {
+        self.flags(OFFERED | TAKEN)
+    }
+
+    /// Says whether the VM has other sessions. Only the broker calls this.
+    pub fn set_watched(&self, watched: bool) {
+        self.set(WATCHED, watched);
+    }
+
+    /// Returns whether the broker must be told of changes.
+    pub fn is_watched(&self) -> bool {
+        self.flags(OFFERED | WATCHED)
+    }
+
+    /// Says that the worker uses credit while the broker offers it. Only the worker calls this.
+    pub fn take_offers(&self) {
+        self.set(TAKEN, true);
+    }
+
+    /// Takes `bytes` from the credit, or nothing if it has less.
+    pub fn spend(&self, bytes: u64) -> bool {
+        let change = |word: u64| (word & !FLAGS >= bytes).then(|| word - bytes);
+        bytes & FLAGS == 0 && self.update(change).is_some()
+    }
+
+    /// Adds `bytes`, which are charged to the worker as `Memory`, to the credit. Returns false if it
+    /// isn't a multiple of the granularity.
+    pub fn add(&self, bytes: u64) -> bool {
+        let fits = bytes & FLAGS == 0;
+        if fits {
+            // The sum overflows only if the worker has written wrong values.
+            self.0.fetch_add(bytes, Ordering::SeqCst);
+        }
+        fits
+    }
+
+    /// Takes what the credit has beyond [`CREDIT`]. The caller must release it.
+    pub fn take_excess(&self) -> u64 {
+        self.take_beyond(CREDIT)
+    }
+
+    /// Takes all credit. The caller must release it.
+    pub fn withdraw(&self) -> u64 {
+        self.take_beyond(0)
+    }
+
+    fn take_beyond(&self, limit: u64) -> u64 {
+        let change = |word: u64| {
+            let bytes = word & !FLAGS;
+            (bytes > limit).then_some(word & FLAGS | limit)
+        };
+        self.update(change).map_or(0, |word| (word & !FLAGS) - limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn credit(bytes: u64) -> Credit {
+        let credit = Credit::default();
+        credit.offer(true);
+        credit.take_offers();
+        assert!(credit.add(bytes));
+        credit
+    }
+
+    #[test]
+    fn a_worker_spends_no_more_than_it_has() {
+        let credit = credit(4 * MIB);
+        assert!(credit.spend(3 * MIB) && !credit.spend(2 * MIB) && credit.spend(MIB));
+        assert!(!credit.spend(MIB));
+        assert!(credit.add(CREDIT + MIB));
+        assert_eq!((credit.take_excess(), credit.take_excess()), (MIB, 0));
+        assert_eq!((credit.withdraw(), credit.withdraw(), credit.bytes()), (CREDIT, 0, 0));
+        assert!(credit.is_taken());
+    }
+
+    #[test]
+    fn amounts_do_not_change_the_flags() {
+        let credit = credit(0);
+        assert!(!credit.spend(1) && !credit.add(1) && !credit.add(u64::MAX));
+        credit.set_watched(true);
+        assert!(credit.add(1 << 63));
+        assert!(credit.is_watched() && credit.is_taken());
+        credit.set_watched(false);
+        let withdrawn = credit.withdraw();
+        assert_eq!((withdrawn, credit.is_watched(), credit.is_taken()), (1 << 63, false, true));
+    }
+
+    #[test]
+    fn both_sides_must_know_of_credit() {
+        for worker_first in [false, true] {
+            let credit = Credit::default();
+            let sides: [&dyn Fn(); 2] = [&|| credit.take_offers(), &|| credit.offer(true)];
+            sides[usize::from(!worker_first)]();
+            assert!(!credit.is_taken());
+            sides[usize::from(worker_first)]();
+            assert!(credit.is_taken());
+            credit.offer(false);
+            assert!(!credit.is_taken());
+        }
+    }
+
+    /// A worker's threads spend and put back while the broker withdraws and grants. No byte is lost
+    /// or exists twice.
+    #[test]
+    fn bytes_are_conserved_under_races() {
+        let credit = credit(16 * MIB);
+        let returned = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for bytes in (0..20_000).map(|step| (step % 3 + 1) * MIB) {
+                        if credit.spend(bytes) {
+                            assert!(credit.add(bytes));
+                        }
+                    }
+                });
+            }
+            let broker = scope.spawn(|| {
+                let mut own = 0;
+                for step in 0..20_000 {
+                    own += if step % 2 == 0 { credit.withdraw() } else { credit.take_excess() };
+                    if step % 3 == 0 {
+                        assert!(credit.add(own));
+                        own = 0;
+                    }
+                }
+                own
+            });
+            broker.join().unwrap()
+        });
+        assert_eq!(credit.bytes() + returned, 16 * MIB);
+    }
+}

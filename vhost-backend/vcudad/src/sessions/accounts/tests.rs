@@ -1,0 +1,355 @@
+//! Tests of what each session sees of its VM's accounts, and of credit.
+
+use super::*;
+use host_ipc::gate::GatePage;
+use memory_ledger::MAX_SHARES_OF_ONE;
+use proptest::prelude::*;
+
+const VM: VmId = VmId(3);
+const GPUS: [GpuId; 2] = [GpuId(1), GpuId(0)];
+
+fn quota(max: u64, session_max: Option<u64>) -> Quota {
+    Quota { max, session_max }
+}
+
+/// Opens an account for a worker. Returns the worker's mapping of its page.
+fn open(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
+    let file = GatePage::create().unwrap();
+    accounts.open(worker, VM, None, &GPUS);
+    accounts.show(worker, Arc::new(GateMap::map(&file).unwrap()));
+    GateMap::map(&file).unwrap()
+}
+
+fn seen(page: &GateMap, device: usize) -> (u64, u64) {
+    let MemoryUsage { used, max } = page.gpus[device].memory().unwrap();
+    (used, max)
+}
+
+#[test]
+fn every_worker_of_a_vm_sees_each_change() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(100, None));
+    let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
+    assert_eq!((seen(&first, 0), seen(&second, 1)), ((0, 100), (0, 100)));
+    assert_eq!(first.gpus[2].memory(), None);
+    accounts.reserve(1, 0, 30, Charge::Memory).unwrap();
+    assert_eq!((seen(&first, 0), seen(&second, 0)), ((30, 100), (30, 100)));
+    assert_eq!(seen(&second, 1), (0, 100));
+    assert!(accounts.reserve(2, 0, 71, Charge::Memory).is_err());
+    assert_eq!(seen(&second, 0), (30, 100));
+    accounts.release(1, 0, 10, Charge::Memory).unwrap();
+    assert_eq!(seen(&second, 0), (20, 100));
+    accounts.set(VM, &GPUS, quota(50, None));
+    assert_eq!((seen(&first, 0), seen(&second, 1)), ((20, 50), (0, 50)));
+    assert_eq!(accounts.close(1), 20);
+    assert_eq!(seen(&second, 0), (0, 50));
+}
+
+#[test]
+fn a_worker_sees_the_limit_of_its_own_session() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(100, Some(60)));
+    let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
+    accounts.reserve(1, 0, 50, Charge::Memory).unwrap();
+    assert_eq!((seen(&first, 0), seen(&second, 0)), ((50, 60), (10, 60)));
+    let share = accounts.share(1, 0, 50).unwrap();
+    accounts.join(2, 0, share).unwrap();
+    assert_eq!((seen(&first, 0), seen(&second, 0)), ((50, 60), (50, 60)));
+    accounts.leave(1, 0, share).unwrap();
+    assert_eq!((seen(&first, 0), seen(&second, 0)), ((10, 60), (50, 60)));
+}
+
+#[test]
+fn the_sessions_of_a_user_share_memory_together_and_leave_some_to_others() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(1 << 20, None));
+    for (worker, user) in [(1, Some(7)), (2, Some(7)), (3, Some(8)), (4, None), (5, None)] {
+        accounts.open(worker, VM, user, &GPUS);
+        accounts.reserve(worker, 0, 5000, Charge::Memory).unwrap();
+    }
+    let share = |accounts: &mut Accounts, worker| accounts.share(worker, 0, 1);
+    let first: Vec<_> = (0..MAX_SHARES_OF_ONE).map(|_| share(&mut accounts, 1).unwrap()).collect();
+    let too_many = LedgerError::TooManySharesOfOne;
+    assert_eq!(share(&mut accounts, 1), Err(too_many));
+    assert_eq!(share(&mut accounts, 2), Err(too_many), "the user's other session");
+    let other = share(&mut accounts, 3).unwrap();
+    assert_eq!(accounts.join(2, 0, other), Err(too_many));
+    assert_eq!(accounts.join(2, 0, first[0]), Ok(1), "the user holds it already");
+    assert_eq!(accounts.join(3, 0, first[0]), Ok(1));
+    // Sessions without a user count alone.
+    for worker in [4, 5] {
+        assert!(share(&mut accounts, worker).is_ok());
+    }
+}
+
+#[test]
+fn other_vms_see_nothing() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(100, None));
+    accounts.set(VmId(4), &GPUS, quota(100, None));
+    let page = open(&mut accounts, 1);
+    accounts.open(9, VmId(4), None, &GPUS);
+    accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
+    assert_eq!(seen(&page, 0), (0, 100));
+    accounts.close(1);
+    accounts.remove(VM);
+    accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
+}
+
+const MIB: u64 = 1 << 20;
+const WORKERS: u64 = 3;
+
+/// A worker's side of its page.
+struct Side {
+    page: GateMap,
+    /// The bytes that its program uses.
+    used: u64,
+}
+
+/// A VM whose workers use credit.
+struct Sessions {
+    accounts: Accounts,
+    workers: HashMap<WorkerId, Side>,
+    quota: Quota,
+}
+
+impl Sessions {
+    fn new(quota: Quota) -> Self {
+        let mut accounts = Accounts::default();
+        accounts.set(VM, &GPUS, quota);
+        Self { accounts, workers: HashMap::new(), quota }
+    }
+
+    fn open(&mut self, worker: WorkerId) {
+        let page = open(&mut self.accounts, worker);
+        page.gpus[0].credit.take_offers();
+        self.workers.insert(worker, Side { page, used: 0 });
+    }
+
+    fn used(&self) -> u64 {
+        self.workers.values().map(|side| side.used).sum()
+    }
+
+    /// Allocates as a worker does. Returns whether there was room.
+    fn allocate(&mut self, worker: WorkerId, bytes: u64) -> bool {
+        let credit = &self.workers[&worker].page.gpus[0].credit;
+        let done = if credit.is_taken() && credit.spend(bytes) {
+            true
+        } else {
+            let reserved = self.accounts.reserve(worker, 0, bytes, Charge::Memory);
+            reserved.inspect_err(|error| assert!(error.is_full(), "{error}")).is_ok()
+        };
+        self.workers.get_mut(&worker).unwrap().used += if done { bytes } else { 0 };
+        self.check(worker);
+        done
+    }
+
+    fn free(&mut self, worker: WorkerId, bytes: u64) {
+        let side = self.workers.get_mut(&worker).unwrap();
+        side.used -= bytes;
+        let credit = &side.page.gpus[0].credit;
+        match credit.is_taken() {
+            true => assert!(credit.add(bytes)),
+            false => self.accounts.release(worker, 0, bytes, Charge::Memory).unwrap(),
+        }
+        self.check(worker);
+    }
+
+    /// Has the broker check the credit, as workers do.
+    fn check(&mut self, worker: WorkerId) {
+        let credit = &self.workers[&worker].page.gpus[0].credit;
+        if credit.is_watched() || credit.bytes() < CREDIT / 2 || credit.bytes() > CREDIT {
+            self.accounts.release(worker, 0, 0, Charge::Memory).unwrap();
+        }
+    }
+
+    /// Checks that every number is exact.
+    fn verify(&self) {
+        let credit: u64 = self.workers.values().map(|side| side.page.gpus[0].credit.bytes()).sum();
+        let gpu = GPUS[0];
+        let charged = self.accounts.ledger().account(VM, gpu).unwrap();
+        assert_eq!(charged.used, self.used() + credit);
+        let used = self.accounts.used();
+        assert_eq!(used.account(VM, gpu).unwrap().used, self.used());
+        for (worker, side) in &self.workers {
+            assert_eq!(used.held_by(*worker)[0], (gpu, side.used));
+            let (seen, max) = seen(&side.page, 0);
+            let free = |max: u64, used: u64| max.saturating_sub(used);
+            let free = free(self.quota.max, self.used())
+                .min(free(self.quota.session_max.unwrap_or(u64::MAX), side.used));
+            assert_eq!(max.saturating_sub(seen), free.min(max), "as worker {worker} sees it");
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(WorkerId),
+    Allocate(WorkerId, u64),
+    Free(WorkerId, u64),
+    Close(WorkerId),
+    Set(u64, Option<u64>),
+    Idle,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let worker = || 0..WORKERS;
+    let bytes = || (1..12u64).prop_map(|pieces| pieces * 2 * MIB);
+    prop_oneof![
+        2 => worker().prop_map(Step::Open),
+        8 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Allocate(worker, bytes)),
+        6 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Free(worker, bytes)),
+        1 => worker().prop_map(Step::Close),
+        1 => (10..40u64, prop::option::of(10..40u64))
+            .prop_map(|(max, of)| Step::Set(max * 2 * MIB, of.map(|max| max * 2 * MIB))),
+        1 => Just(Step::Idle),
+    ]
+}
+
+proptest! {
+    /// The accounts are exact to the byte after each step, and a request is refused only if the
+    /// programs use too much: no other session's credit is in the way.
+    #[test]
+    fn credit_is_exact_and_refuses_nobody(steps in prop::collection::vec(step(), 0..100)) {
+        let mut sessions = Sessions::new(quota(60 * MIB, None));
+        let mut now = 0;
+        for step in steps {
+            match step {
+                Step::Open(worker) if !sessions.workers.contains_key(&worker) => {
+                    sessions.open(worker);
+                }
+                Step::Allocate(worker, bytes) if sessions.workers.contains_key(&worker) => {
+                    let Quota { max, session_max } = sessions.quota;
+                    let own = sessions.workers[&worker].used + bytes;
+                    let fits = sessions.used() + bytes <= max
+                        && session_max.is_none_or(|max| own <= max);
+                    prop_assert_eq!(sessions.allocate(worker, bytes), fits);
+                }
+                Step::Free(worker, bytes) => {
+                    let held = sessions.workers.get(&worker).map_or(0, |side| side.used);
+                    if held > 0 {
+                        sessions.free(worker, bytes.min(held));
+                    }
+                }
+                Step::Close(worker) if sessions.workers.remove(&worker).is_some() => {
+                    sessions.accounts.close(worker);
+                }
+                Step::Set(max, session_max) => {
+                    sessions.quota = Quota { max, session_max };
+                    sessions.accounts.set(VM, &GPUS, sessions.quota);
+                }
+                Step::Idle => {
+                    now += IDLE;
+                    sessions.accounts.recall_idle(now);
+                }
+                _ => {}
+            }
+            sessions.verify();
+        }
+        for worker in sessions.workers.keys() {
+            sessions.accounts.close(*worker);
+        }
+        let left = sessions.accounts.ledger().account(VM, GPUS[0]).unwrap();
+        prop_assert_eq!((left.used, left.kinds), (0, Default::default()));
+    }
+}
+
+#[test]
+fn the_credit_of_an_idle_session_is_withdrawn() {
+    let mut sessions = Sessions::new(quota(60 * MIB, None));
+    sessions.open(1);
+    assert!(sessions.allocate(1, 2 * MIB));
+    sessions.accounts.recall_idle(1);
+    sessions.accounts.recall_idle(IDLE);
+    assert_eq!(sessions.workers[&1].page.gpus[0].credit.bytes(), CREDIT);
+    // A call makes it busy for another while.
+    sessions.workers[&1].page.worker.calls.store(1, Ordering::Relaxed);
+    sessions.accounts.recall_idle(IDLE + 1);
+    sessions.accounts.recall_idle(2 * IDLE);
+    assert_eq!(sessions.workers[&1].page.gpus[0].credit.bytes(), CREDIT);
+    sessions.accounts.recall_idle(2 * IDLE + 1);
+    assert_eq!(sessions.workers[&1].page.gpus[0].credit.bytes(), 0);
+    sessions.verify();
+}
+
+/// Workers of the previous version don't use credit, so they don't get any.
+#[test]
+fn a_worker_that_does_not_use_credit_gets_none() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(60 * MIB, None));
+    let page = open(&mut accounts, 1);
+    accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
+    assert_eq!((page.gpus[0].credit.bytes(), seen(&page, 0)), (0, (2 * MIB, 60 * MIB)));
+}
+
+/// A worker can claim any credit. The broker releases no more than the worker holds, so the account
+/// of the rest of the VM, and those of other VMs, stay as they are.
+#[test]
+fn a_worker_that_forges_its_credit_gains_nothing() {
+    let other = VmId(4);
+    let mut sessions = Sessions::new(quota(60 * MIB, None));
+    sessions.accounts.set(other, &GPUS, quota(60 * MIB, None));
+    sessions.accounts.open(9, other, None, &GPUS);
+    sessions.accounts.reserve(9, 0, 30 * MIB, Charge::Memory).unwrap();
+    (1..=2).for_each(|worker| sessions.open(worker));
+    assert!(sessions.allocate(1, 20 * MIB) && sessions.allocate(2, 20 * MIB));
+    let held = sessions.accounts.ledger().held_by(2)[0].1;
+    for forged in [u64::MAX - 7, 1 << 63, 1 << 40] {
+        let credit = &sessions.workers[&1].page.gpus[0].credit;
+        credit.withdraw();
+        credit.add(forged);
+        let _ = sessions.accounts.reserve(2, 0, 50 * MIB, Charge::Memory);
+        let _ = sessions.accounts.release(1, 0, 0, Charge::Memory);
+        sessions.accounts.set(VM, &GPUS, quota(10 * MIB, None));
+        sessions.accounts.set(VM, &GPUS, quota(60 * MIB, None));
+        let ledger = sessions.accounts.ledger();
+        let [forger, honest] = [1, 2].map(|worker| ledger.held_by(worker)[0].1);
+        assert!(honest >= 20 * MIB && honest <= held.max(20 * MIB + CREDIT), "{honest}");
+        assert_eq!(ledger.account(VM, GPUS[0]).unwrap().used, forger + honest);
+        assert_eq!(ledger.account(other, GPUS[0]).unwrap().used, 30 * MIB);
+    }
+    sessions.accounts.close(1);
+    sessions.accounts.close(2);
+    assert_eq!(sessions.accounts.ledger().account(VM, GPUS[0]).unwrap().used, 0);
+    assert!(sessions.accounts.convert(9, 0, 31 * MIB, Charge::Stream).is_err());
+}
+
+/// Workers take and return memory while the broker withdraws and grants. The VM is never charged for
+/// more than its limit, nor for less than what its programs use.
+#[test]
+fn withdrawal_races_with_workers() {
+    let accounts = std::sync::Mutex::new(Accounts::default());
+    let lock = || accounts.lock().unwrap();
+    lock().set(VM, &GPUS, quota(24 * MIB, None));
+    let pages: Vec<_> = (0..WORKERS).map(|worker| open(&mut lock(), worker)).collect();
+    let used = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for (worker, page) in (0..).zip(&pages) {
+            let (lock, used) = (&lock, &used);
+            scope.spawn(move || {
+                let credit = &page.gpus[0].credit;
+                credit.take_offers();
+                for step in 0..3000u64 {
+                    let bytes = (step % 3 + 1) * 2 * MIB;
+                    let reserve = || lock().reserve(worker, 0, bytes, Charge::Memory).is_ok();
+                    if !credit.spend(bytes) && !reserve() {
+                        continue;
+                    }
+                    let all = used.fetch_add(bytes, Ordering::SeqCst) + bytes;
+                    assert!(all <= 24 * MIB, "{all}");
+                    if step % 16 == 0 {
+                        let charged = lock().ledger().account(VM, GPUS[0]).unwrap().used;
+                        assert!(charged <= 24 * MIB, "{charged}");
+                    }
+                    used.fetch_sub(bytes, Ordering::SeqCst);
+                    assert!(credit.add(bytes));
+                    if credit.bytes() > CREDIT {
+                        lock().release(worker, 0, 0, Charge::Memory).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let credit: u64 = pages.iter().map(|page| page.gpus[0].credit.bytes()).sum();
+    assert_eq!(lock().ledger().account(VM, GPUS[0]).unwrap().used, credit);
+}

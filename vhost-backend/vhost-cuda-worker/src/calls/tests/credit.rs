@@ -1,0 +1,190 @@
+//! Tests of calls that are made while the broker doesn't answer.
+
+use super::charges::{for_all_threads, with_local};
+use super::gate::{BLOCKING, FREE};
+use super::*;
+
+const OTHER: u32 = THREAD + 1;
+
+impl Bench {
+    fn credit(&self) -> &Credit {
+        &self.session.gate.page.gpus[0].credit
+    }
+
+    /// Lets the worker use credit, and gets the first. Returns an allocation of 2 MiB.
+    fn get_credit(&mut self) -> u64 {
+        self.credit().offer(true);
+        let first = self.alloc(2 << 20);
+        assert_eq!((self.credit().bytes(), self.used()), (CREDIT, CREDIT + 2 * MIB));
+        first
+    }
+
+    /// Calls `calls` while the broker is stopped.
+    fn without_broker<T>(&mut self, calls: impl FnOnce(&mut Self) -> T) -> T {
+        let account = self.account.clone();
+        let stopped = account.lock().unwrap();
+        self.is_broker_slow = true;
+        let result = calls(self);
+        drop(stopped);
+        self.is_broker_slow = false;
+        result
+    }
+
+    /// Waits until the broker has handled all earlier requests.
+    fn settle(&mut self) {
+        self.session.ledger.usage(-1);
+        self.executor.poll();
+    }
+
+    fn is_waiting(&mut self, thread: u32) -> bool {
+        self.executor.poll();
+        self.thread = thread;
+        let waits = self.state().load(Ordering::Acquire) == 0;
+        self.thread = THREAD;
+        waits
+    }
+
+    fn post_launch(&mut self, f: u64, h_stream: u64) {
+        self.post(&VcudaLaunch {
+            f: FuncId(f),
+            grid_x: 1,
+            grid_y: 1,
+            grid_z: 1,
+            block_x: 1,
+            block_y: 1,
+            block_z: 1,
+            shared_mem_bytes: 0,
+            h_stream: StreamId(h_stream),
+            params: &[],
+            attributes: Default::default(),
+        });
+    }
+}
+
+#[test]
+fn allocations_within_the_credit_need_no_broker() {
+    alone("allocations_within_the_credit_need_no_broker", |mut bench| {
+        let first = bench.get_credit();
+        let kept = bench.without_broker(|bench| {
+            for _ in 0..100 {
+                let (a, b) = (bench.alloc(4 << 20), bench.alloc(3 << 20));
+                assert_eq!(bench.credit().bytes(), 0);
+                bench.good(&CuMemFreeV2 { dptr: a });
+                bench.good(&CuMemFreeV2 { dptr: b });
+                assert_eq!(bench.credit().bytes(), CREDIT);
+            }
+            // So can all that is freed.
+            bench.good(&CuMemFreeV2 { dptr: first });
+            assert_eq!(bench.credit().bytes(), CREDIT + 2 * MIB);
+            bench.alloc(6 << 20)
+        });
+        bench.settle();
+        // The credit is filled up again.
+        assert_eq!((bench.credit().bytes(), bench.used()), (CREDIT, CREDIT + 6 * MIB));
+        bench.good(&CuMemFreeV2 { dptr: kept });
+        bench.settle();
+        assert_eq!((bench.credit().bytes(), bench.used()), (CREDIT, CREDIT));
+    });
+}
+
+#[test]
+fn an_allocation_that_the_broker_must_decide_about_delays_no_other_call() {
+    let test = "an_allocation_that_the_broker_must_decide_about_delays_no_other_call";
+    alone(test, |mut bench| {
+        bench.streams();
+        let a = bench.get_credit();
+        bench.without_broker(|bench| {
+            bench.begin(OTHER, &CuMemAllocV2 { bytesize: 32 << 20 });
+            let size = 40 << 20;
+            let create = VcudaMemCreate { device: 0, size, handle_types: 0, compression: 0 };
+            bench.begin(OTHER + 1, &create);
+            bench.fill(a, 7, 64, FREE);
+            bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+            let b = bench.alloc(2 << 20);
+            bench.good(&CuMemFreeV2 { dptr: b });
+            bench.good(&CuCtxSynchronize {});
+            assert!(bench.is_waiting(OTHER) && bench.is_waiting(OTHER + 1));
+        });
+        // There is room for the first, without the credit, and not for the second.
+        assert_eq!((bench.ended(OTHER), bench.ended(OTHER + 1)), (0, 2));
+        bench.settle();
+        assert_eq!(bench.used() - bench.credit().bytes(), 34 * MIB);
+    });
+}
+
+#[test]
+fn a_launch_that_the_broker_must_decide_about_holds_its_stream_alone() {
+    let test = "a_launch_that_the_broker_must_decide_about_holds_its_stream_alone";
+    alone(test, |mut bench| {
+        bench.set_quota(1 << 40);
+        bench.streams();
+        assert_eq!(bench.load(20, &with_local(16384)), 0);
+        let f = bench.empty(20, 30);
+        let a = bench.get_credit();
+        bench.without_broker(|bench| {
+            bench.post_launch(f, FREE);
+            bench.fill(a, 1, 64, FREE);
+            bench.begin(OTHER, &CuStreamSynchronize { h_stream: StreamId(FREE) });
+            bench.fill(a + 256, 2, 64, BLOCKING);
+            bench.good(&CuStreamSynchronize { h_stream: StreamId(BLOCKING) });
+            assert_eq!(bench.call(&CuStreamQuery { h_stream: StreamId(FREE) }).0, 600);
+            assert!(bench.is_waiting(OTHER));
+        });
+        assert_eq!((bench.ended(OTHER), bench.posted_error()), (0, 0));
+        assert_eq!(bench.charged("local"), for_all_threads(16384));
+        let launches = &bench.session.gate.page.worker.launches;
+        assert_eq!(launches.load(Ordering::Relaxed), 1, "counted once");
+        // A refused launch fails, and those behind it continue.
+        bench.set_quota(bench.used());
+        assert_eq!(bench.load(21, &with_local(32768)), 0);
+        let large = bench.empty(21, 31);
+        bench.without_broker(|bench| {
+            bench.post_launch(large, FREE);
+            bench.fill(a, 3, 64, FREE);
+        });
+        let (result, posted, ()) = bench.full(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+        assert_eq!((result, posted), (0, 2));
+        assert_eq!(bench.charged("local"), for_all_threads(16384));
+    });
+}
+
+#[test]
+fn a_stream_that_the_broker_must_decide_about_exists_before_later_calls() {
+    let test = "a_stream_that_the_broker_must_decide_about_exists_before_later_calls";
+    alone(test, |mut bench| {
+        let a = bench.alloc(4096);
+        let create =
+            |id| CuStreamCreateWithPriority { ph_stream: StreamId(id), flags: 1, priority: 0 };
+        let stopped = bench.without_broker(|bench| {
+            (500..520).find(|id| {
+                bench.post(&create(*id));
+                bench.executor.is_full()
+            })
+        });
+        let last = stopped.expect("some of the streams are charged");
+        bench.until("the reader continues", |bench| !bench.executor.is_full());
+        bench.fill(a, 5, 64, last);
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(last) });
+        assert_eq!((bench.posted_error(), bench.charged("stream")), (0, 2 * MIB));
+    });
+}
+
+#[test]
+fn streams_are_charged_from_the_credit() {
+    alone("streams_are_charged_from_the_credit", |mut bench| {
+        bench.get_credit();
+        bench.without_broker(|bench| {
+            for id in 500..512 {
+                let ph_stream = StreamId(id);
+                bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+                assert!(!bench.executor.is_full());
+            }
+        });
+        bench.settle();
+        bench.settle();
+        // Eight streams beyond the four that a context includes.
+        assert_eq!((bench.posted_error(), bench.charged("stream")), (0, 6 * MIB));
+        assert_eq!((bench.credit().bytes(), bench.used()), (CREDIT, CREDIT + 8 * MIB));
+        assert_eq!(bench.charged("memory"), CREDIT + 2 * MIB);
+    });
+}
