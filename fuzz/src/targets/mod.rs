@@ -7,6 +7,7 @@ mod control_request;
 mod decoders;
 mod fatbin;
 mod image;
+mod ledger;
 mod vhost_user;
 
 /// A fuzz target.
@@ -27,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "command", prepare: command::prepare, run: command::run },
     Target { name: "graph", prepare: command::prepare, run: command::run_graphs },
     Target { name: "charges", prepare: charges::prepare, run: charges::run },
+    Target { name: "ledger", prepare: || {}, run: ledger::run },
     Target { name: "decoders", prepare: || {}, run: decoders::run },
     Target { name: "fatbin", prepare: || {}, run: fatbin::run },
     Target { name: "cubin", prepare: image::prepare, run: image::run_cubin },
