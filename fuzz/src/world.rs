@@ -83,7 +83,7 @@ impl World<'_> {
         if is(&["ptr", "addr", "dst", "src", "start", "arena"]) {
             self.address()
         } else if is(&[
-            "size", "len", "bytes", "count", "width", "height", "depth", "pitch", "value",
+            "size", "len", "bytes", "count", "width", "height", "depth", "pitch", "value", "word",
         ]) {
             self.size()
         } else {

@@ -210,6 +210,11 @@ impl Event {
         self.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0
     }
 
+    /// Returns whether a thread that waits for the event sleeps.
+    pub fn is_blocking(&self) -> bool {
+        self.flags & CUevent_flags::CU_EVENT_BLOCKING_SYNC.0 != 0
+    }
+
     /// Returns whether the event records the time.
     pub fn has_timing(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0

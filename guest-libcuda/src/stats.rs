@@ -21,6 +21,9 @@ static STARTED: OnceLock<Instant> = OnceLock::new();
 /// The word in which the worker counts the time, in ns, for which work waits for the VM's turn.
 static TURN: OnceLock<&'static AtomicU64> = OnceLock::new();
 
+/// The number of waits that completion words have ended.
+static WORDS: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
     static SENT: Cell<Sent> = const { Cell::new(Sent { posted: 0, waited: 0, pending: 0, bytes: 0 }) };
 }
@@ -168,6 +171,14 @@ fn waits_for_gpu(opcode: u32) -> bool {
     FREES.contains(&opcode) || table::entry(opcode).is_some_and(|entry| entry.pending)
 }
 
+/// Counts a wait that a completion word has ended before the worker's reply.
+#[inline]
+pub fn count_word() {
+    if enabled() {
+        WORDS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Runs an entry point's body and counts the call.
 #[cold]
 pub fn counted<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
@@ -193,7 +204,8 @@ pub fn counted<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
 extern "C" fn print() {
     if let Some(counts) = &*COUNTS.lock() {
         let wall = STARTED.get().map(Instant::elapsed).unwrap_or_default();
-        eprint!("{}", table(counts, wall));
+        let words = WORDS.load(Ordering::Relaxed);
+        eprintln!("{}waits that ended without the worker: {words}", table(counts, wall));
     }
 }
 

@@ -5,6 +5,7 @@
 //! destructors, at a time when a thread-local variable with a destructor may already be destroyed.
 
 use crate::objects::Context;
+use cuda_api::sys::CUctx_flags;
 use cuda_api::thread_end;
 use protocol::ids::ContextId;
 use std::cell::{Cell, RefCell};
@@ -49,6 +50,13 @@ fn number() -> u32 {
 #[inline]
 pub fn current() -> Option<Ctx> {
     CURRENT.get()
+}
+
+/// Returns whether a native program polls while it waits in the current context, instead of
+/// sleeping.
+pub fn spins() -> bool {
+    const BLOCKING: u32 = CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC.0;
+    current().is_none_or(|context| context.flags() & BLOCKING == 0)
 }
 
 /// Replaces the current context.

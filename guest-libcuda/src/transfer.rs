@@ -7,13 +7,13 @@ use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::memory::{Place, Route};
 use crate::program::{bytes_at, copy_from, copy_to, copy_within};
-use crate::session::Pending;
 use crate::session::arena::Part;
+use crate::session::{Pending, Work};
 use crate::settled;
 use crate::stats;
+use crate::thread;
 use protocol::calls::{
-    CuStreamSynchronize, VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut,
-    VcudaCopyOutAnswer, VcudaCopyOutStaged,
+    VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut, VcudaCopyOutAnswer, VcudaCopyOutStaged,
 };
 use protocol::codec::Answer;
 use protocol::ids::StreamId;
@@ -137,7 +137,7 @@ pub unsafe fn copy_between(driver: &Driver, copy: Copy, sides: Sides) -> CuResul
 /// Waits for all work in a stream.
 pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
     let sent = driver.session.sent();
-    let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: stream });
+    let result = driver.session.wait_for_work(Work::Stream(stream), thread::spins());
     driver.flush_output();
     result.inspect(|()| settled::note(sent, Some(stream)))
 }

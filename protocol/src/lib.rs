@@ -16,6 +16,7 @@ mod shared;
 pub mod table;
 pub mod uapi;
 pub mod windows;
+pub mod words;
 
 /// The environment variable in which a guest library sends its program's name. It's meant for the
 /// host's operators, and the worker doesn't get it.

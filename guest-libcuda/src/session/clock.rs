@@ -11,6 +11,7 @@ fn ticks() -> u64 {
 
 /// Measures the rate of the processor's time-stamp counter between [`Calibration::begin`] and
 /// [`Calibration::end`].
+#[derive(Clone, Copy)]
 pub struct Calibration {
     began: Instant,
     #[cfg(target_arch = "x86_64")]

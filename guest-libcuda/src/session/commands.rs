@@ -4,10 +4,12 @@ use super::arena::{self, Arena, Part};
 use super::clock::Calibration;
 use super::config::Config;
 use super::errors::Errors;
+use super::late::Late;
 use super::live::{Live, Producer};
 use super::mirrors::{Exchange, Mirrors};
 use super::reply::{Pending, Replied};
 use super::uploads::Uploads;
+use super::words::Words;
 use crate::error::{CuError, CuResult};
 use crate::fork;
 use crate::log::say;
@@ -29,8 +31,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+mod waits;
+
 #[cfg(test)]
 mod tests;
+
+pub use waits::Work;
 
 /// How long a waiting thread sleeps before it checks again, in case a wake was lost.
 const RECHECK: Duration = Duration::from_secs(1);
@@ -53,6 +59,8 @@ pub struct Session {
     /// The number of commands so far whose work may not be done when their calls return.
     sent: AtomicU64,
     uploads: Uploads,
+    words: Words,
+    late: Late,
     /// The program's copies of managed variables.
     pub mirrors: Mirrors,
 }
@@ -78,6 +86,8 @@ impl Session {
             next_id: AtomicU64::new(FIRST_ID),
             sent: AtomicU64::new(0),
             uploads: Uploads::default(),
+            words: Words::default(),
+            late: Late::default(),
             mirrors: Mirrors::default(),
         }
     }
@@ -305,12 +315,29 @@ impl Session {
         // If the session has ended, don't free the part: the worker may still write to it.
         let live = self.live()?;
         let state = self.wait_for(live, name, || live.reply_state(part))?;
+        let replied = self.receive(live, name, part, state);
+        self.receive_late(live);
+        Ok(replied)
+    }
+
+    /// Copies a reply that has arrived, records its errors, and frees its part of the arena.
+    fn receive(&self, live: &Live, name: &'static str, part: Part, state: u32) -> Replied {
         // SAFETY: the part has room for a reply, which the worker has written.
         let replied = unsafe { Replied::read(live.arena.ptr(part), part.len) };
         live.arena.give(part);
         stats::count_bytes(size_of::<Reply>() + replied.as_bytes().len());
         self.note(name, state, replied.head());
-        Ok(replied)
+        replied
+    }
+
+    /// Receives the replies to calls that have already returned. They can report errors.
+    #[inline]
+    fn receive_late(&self, live: &Live) {
+        for (part, name) in self.late.take(|part| live.reply_state(part).is_some()) {
+            if let Some(state) = live.reply_state(part) {
+                self.receive(live, name, part, state);
+            }
+        }
     }
 
     /// Records the errors and flags in a reply.
@@ -518,21 +545,36 @@ impl Session {
             return Ok(value);
         }
         loop {
-            let seen = self.wakes.load(Ordering::Relaxed);
-            live.shared.announce_guest_sleep();
-            if let Some(value) = ready() {
+            if let Some(value) = self.sleep(live, name, RECHECK, &mut ready)? {
                 return Ok(value);
             }
-            match live.transport.wait(seen, Some(RECHECK)) {
-                Ok(wakes) => self.wakes.store(wakes, Ordering::Relaxed),
-                Err(error) => {
-                    // If the reply arrived before the session ended, return it.
-                    return ready().ok_or_else(|| {
-                        say!(Info, "{name} had not finished when the session ended");
-                        self.end(&error)
-                    });
-                }
+        }
+    }
+
+    /// Sleeps until the next wake, for at most `limit`. Returns the value that `ready` returns, if it
+    /// does so before the thread sleeps.
+    fn sleep<T>(
+        &self,
+        live: &Live,
+        name: &'static str,
+        limit: Duration,
+        ready: &mut impl FnMut() -> Option<T>,
+    ) -> CuResult<Option<T>> {
+        let seen = self.wakes.load(Ordering::Relaxed);
+        live.shared.announce_guest_sleep();
+        if let Some(value) = ready() {
+            return Ok(Some(value));
+        }
+        match live.transport.wait(seen, Some(limit)) {
+            Ok(wakes) => {
+                self.wakes.store(wakes, Ordering::Relaxed);
+                Ok(None)
             }
+            // If the reply arrived before the session ended, return it.
+            Err(error) => ready().map(Some).ok_or_else(|| {
+                say!(Info, "{name} had not finished when the session ended");
+                self.end(&error)
+            }),
         }
     }
 

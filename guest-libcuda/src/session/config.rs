@@ -34,6 +34,9 @@ pub struct Config {
     pub arena_bytes: u64,
     /// The time for which a thread spins before it sleeps (`VIRTIO_CUDA_SPIN_US`).
     pub spin: Duration,
+    /// Whether a thread whose completion word the GPU will write spins until then, if a native
+    /// program would. Not if `VIRTIO_CUDA_SPIN_US` is set.
+    pub spin_on_words: bool,
     /// Whether every call waits for its completion (`VIRTIO_CUDA_SYNC=1`).
     pub sync: bool,
     /// Whether every call is sent as a descriptor chain (`VIRTIO_CUDA_PLAIN=1`).
@@ -74,12 +77,13 @@ impl Config {
         let ring = number("VIRTIO_CUDA_RING_BYTES").unwrap_or(1 << 20) as usize;
         let ring = ring.clamp(16 * RING_MIN_BYTES, RING_MAX_BYTES).next_power_of_two();
         let arena = number("VIRTIO_CUDA_ARENA_BYTES").unwrap_or(16 << 20);
-        let spin = number("VIRTIO_CUDA_SPIN_US").unwrap_or(SPIN_US);
+        let spin = number("VIRTIO_CUDA_SPIN_US");
         Self {
             env: forwarded(),
             ring_bytes: ring as u32,
             arena_bytes: arena.clamp(4 << 20, 1 << 30).next_multiple_of(4096),
-            spin: Duration::from_micros(spin.min(1_000_000)),
+            spin: Duration::from_micros(spin.unwrap_or(SPIN_US).min(1_000_000)),
+            spin_on_words: spin.is_none(),
             sync: flag("VIRTIO_CUDA_SYNC"),
             plain: flag("VIRTIO_CUDA_PLAIN"),
         }

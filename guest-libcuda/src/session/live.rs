@@ -11,6 +11,9 @@ use protocol::codec::Writer;
 use protocol::ring::{GuestRing, Shared};
 use protocol::uapi::{ERR_NO_WORKER, RING_HEADER_BYTES};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+const WORD_SPIN: Duration = Duration::from_millis(100);
 
 /// The guest's side of the ring, with a buffer for encoding commands.
 pub struct Producer {
@@ -28,6 +31,8 @@ pub struct Live {
     pub shared: Shared,
     pub max_command: usize,
     pub spin: SpinBudget,
+    /// The time for which a thread polls a completion word before it checks that the session goes on.
+    pub word_spin: SpinBudget,
 }
 
 impl Live {
@@ -64,6 +69,7 @@ impl Live {
             shared,
             max_command: GuestRing::new(shared).max_command(),
             spin: calibration.end(config.spin),
+            word_spin: calibration.end(WORD_SPIN),
         })
     }
 

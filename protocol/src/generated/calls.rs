@@ -648,6 +648,28 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 66,
+        name: "vcudaStreamSynchronize",
+        waited: true,
+        quiet: false,
+        blocking: false,
+        pending: true,
+        gated: false,
+        order: Order::Wait,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 67,
+        name: "vcudaEventSynchronize",
+        waited: true,
+        quiet: false,
+        blocking: false,
+        pending: true,
+        gated: false,
+        order: Order::Wait,
+        charges: Charges::None,
+    },
+    Entry {
         number: 69,
         name: "vcudaModuleGetFunction",
         waited: true,
@@ -4101,6 +4123,92 @@ impl Answer for CuEventElapsedTimeV2Answer {
 impl CuEventElapsedTimeV2Answer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { p_milliseconds: <f32>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 66, `vcudaStreamSynchronize`.
+///
+/// These two calls are like cuStreamSynchronize and cuEventSynchronize, with a completion word
+/// (docs/design/words.md): word is the offset of an aligned 64-bit word in the arena. If the GPU can
+/// write there, the worker writes value at once, and has the GPU write value + 1 when it reaches the
+/// point that the call waits for. The worker replies in any case. The previous release doesn't know
+/// these calls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaStreamSynchronize {
+    /// Id of a stream.
+    pub h_stream: StreamId,
+    /// `word`.
+    pub word: u64,
+    /// `value`.
+    pub value: u64,
+}
+impl<'a> Call<'a> for VcudaStreamSynchronize {
+    const OPCODE: u32 = 66;
+    const NAME: &'static str = "vcudaStreamSynchronize";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+        writer.word(self.word.to_word());
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaStreamSynchronize {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            word: <u64>::from_word(reader.word()?)?,
+            value: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 67, `vcudaEventSynchronize`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaEventSynchronize {
+    /// Id of an event.
+    pub h_event: EventId,
+    /// `word`.
+    pub word: u64,
+    /// `value`.
+    pub value: u64,
+}
+impl<'a> Call<'a> for VcudaEventSynchronize {
+    const OPCODE: u32 = 67;
+    const NAME: &'static str = "vcudaEventSynchronize";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_event.to_word());
+        writer.word(self.word.to_word());
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaEventSynchronize {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_event: <EventId>::from_word(reader.word()?)?,
+            word: <u64>::from_word(reader.word()?)?,
+            value: <u64>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -9533,6 +9641,8 @@ CuEventRecordWithFlags { h_event, h_stream, flags } => (),
 CuEventQuery { h_event } => (),
 CuEventSynchronize { h_event } => (),
 CuEventElapsedTimeV2 { h_start, h_end } => CuEventElapsedTimeV2Answer,
+VcudaStreamSynchronize { h_stream, word, value } => (),
+VcudaEventSynchronize { h_event, word, value } => (),
 VcudaModuleGetFunction { hfunc, hmod, name } => VcudaModuleGetFunctionAnswer,
 VcudaBlobPut { blob, total, offset, data } => (),
 VcudaModuleLoad { module, blob, image, options, log_max } => VcudaModuleLoadAnswer,

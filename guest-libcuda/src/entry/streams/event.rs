@@ -8,11 +8,12 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::Event;
+use crate::session::Work;
+use crate::thread;
 use cuda_api::args::Out;
 use cuda_api::sys::{CUevent_flags, CUevent_record_flags};
 use protocol::calls::{
     CuEventCreate, CuEventDestroyV2, CuEventElapsedTimeV2, CuEventQuery, CuEventRecordWithFlags,
-    CuEventSynchronize,
 };
 use std::sync::Arc;
 
@@ -105,7 +106,8 @@ entries! {
         let event: Arc<Event> = driver.handles.get(event)?;
         GRAPHS.forbid_captured_event(event.id.0)?;
         capture::forbid_unsafe()?;
-        let result = driver.session.synchronize(&CuEventSynchronize { h_event: event.id });
+        let spins = thread::spins() && !event.is_blocking();
+        let result = driver.session.wait_for_work(Work::Event(event.id), spins);
         driver.flush_output();
         result
     }

@@ -1,5 +1,7 @@
 //! Tests of a session against a minimal worker in a thread.
 
+mod waits;
+
 use super::*;
 use crate::objects::Context;
 use crate::transport::{Mapping, Started};
@@ -112,6 +114,15 @@ impl Fixture {
     }
 
     fn greeting(spin: Duration, mut serve: Serve, greet: fn(&Session) -> CuResult) -> Self {
+        Self::with(spin, greet, move |region, link| work(region, link, &mut serve, spin))
+    }
+
+    /// Starts a session with this function as its worker.
+    fn with(
+        spin: Duration,
+        greet: fn(&Session) -> CuResult,
+        work: impl FnOnce(&Mapping, &Link) + Send + 'static,
+    ) -> Self {
         // SAFETY: the name is a C string.
         let fd = unsafe { libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC) };
         // SAFETY: the descriptor is new and not owned elsewhere.
@@ -124,7 +135,7 @@ impl Fixture {
         let config = Config { spin, ring_bytes: RING, arena_bytes: ARENA, ..Config::from_env() };
         let session = Arc::new(Session::on(transport, config, greet));
         let far = link.clone();
-        let worker = std::thread::spawn(move || work(&theirs, &far, &mut serve, spin));
+        let worker = std::thread::spawn(move || work(&theirs, &far));
         Self { session, link, worker: Some(worker) }
     }
 }

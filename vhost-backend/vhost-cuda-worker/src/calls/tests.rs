@@ -32,6 +32,7 @@ mod texture_refs;
 mod textures;
 mod thread_streams;
 mod virtual_memory;
+mod words;
 
 use protocol::ids::{
     BlobId, ContextId, EventId, FuncId, FunctionId, GreenId, KernelId, LibraryId, ModuleId, PoolId,

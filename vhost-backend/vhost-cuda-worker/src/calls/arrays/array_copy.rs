@@ -169,7 +169,7 @@ fn staged(
     }
     let bytes = span(size.width, size.height, [size.width, size.height, size.depth])?;
     let len = usize::try_from(bytes).map_err(|_| CuError::INVALID_VALUE)?;
-    let arena = Side::Arena(deferred.staging(arena, len)?);
+    let arena = Side::Arena(deferred.staging(cx, arena, len)?);
     Ok((arena, side, bytes, queue(cx, stream, 0)?))
 }
 

@@ -22,6 +22,7 @@ use crate::calls::contexts::charges::{
 use crate::calls::gate::pass::Pass;
 use crate::calls::lock;
 use crate::calls::streams::queue::queue;
+use crate::calls::tables::handles::Recorded;
 use crate::driver::{CuError, CuResult};
 
 /// With up to this many parameters, their addresses are stored on the stack.
@@ -199,6 +200,7 @@ fn event_attribute(
 ) -> CuResult<(CUlaunchAttribute, ContextId)> {
     let event = *lock(&cx.shared.tables).events.get(call.event)?;
     LaunchEvent::check(event.timing, event.interprocess)?;
+    cx.event_to_record(call.event, Recorded::Unknown)?;
     let mut value = CUlaunchAttributeValue { pad: [0; 64] };
     match call.attribute {
         PROGRAMMATIC_EVENT => {

@@ -8,6 +8,7 @@ use cuda_api::sys::{CUcontext, CUdevice, CUevent, CUkernel, CUlibrary, CUmodule}
 
 use protocol::ids::{ContextId, EventId, KernelId, LibraryId, ModuleId};
 
+use crate::calls::tables::handles::Recorded;
 use crate::calls::tables::uses::Object;
 use crate::calls::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
@@ -157,11 +158,31 @@ impl<'a> Cx<'a> {
         Ok(lock(&self.shared.tables).events.get(id)?.real.0)
     }
 
+    /// Like [`Cx::event`], for a call that records the event at `place`.
+    pub(in crate::calls) fn event_to_record(
+        &self,
+        id: EventId,
+        place: Recorded,
+    ) -> CuResult<CUevent> {
+        let tables = &mut lock(&self.shared.tables).events;
+        let real = tables.get(id)?.real.0;
+        let event = tables.get_mut(id)?;
+        if !matches!(event.recorded, Recorded::InGraphs) {
+            event.recorded = place;
+        }
+        Ok(real)
+    }
+
     /// Like [`Cx::event`], for a node of a graph. Nodes can't use events of several processes: the
     /// gate must know each stream that waits for another process.
     pub(in crate::calls) fn event_for_graph(&self, id: EventId) -> CuResult<CUevent> {
-        let event = *lock(&self.shared.tables).events.get(id)?;
-        if event.interprocess { Err(CuError::NOT_SUPPORTED) } else { Ok(event.real.0) }
+        let tables = &mut lock(&self.shared.tables).events;
+        let event = *tables.get(id)?;
+        if event.interprocess {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        tables.get_mut(id)?.recorded = Recorded::InGraphs;
+        Ok(event.real.0)
     }
 
     pub(in crate::calls) fn module(&self, id: ModuleId) -> CuResult<CUmodule> {

@@ -11,7 +11,8 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::commands::events::EventPool;
 use crate::calls::commands::result::number;
 use crate::calls::commands::shared::Shared;
-use crate::calls::commands::waits::{Completion, Finished, Waits, Which};
+use crate::calls::commands::waits::{Completion, Finished, Waits, Which, query_guest};
+use crate::calls::commands::words::{Word, Words, last_in};
 use crate::calls::lock::lock;
 use crate::calls::memory::allocations::{
     AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retry, Waiter, Waiters, allocate, create,
@@ -43,6 +44,7 @@ pub(in crate::calls) struct Deferred {
     /// Allocations that the broker must decide about.
     undecided: Vec<(Asked, Retry)>,
     watch: Watch,
+    words: Words,
 }
 
 impl Deferred {
@@ -56,6 +58,7 @@ impl Deferred {
             waiters: Waiters::default(),
             undecided: Vec::new(),
             watch: Watch::default(),
+            words: Words::default(),
         }
     }
 
@@ -161,6 +164,49 @@ impl Deferred {
     ) {
         let done = self.waits.add_event(cx, &mut self.events, id, completion);
         self.complete_if(cx, done);
+    }
+
+    /// Like [`Deferred::wait_stream`], with a word for the GPU to write.
+    pub(in crate::calls) fn wait_stream_with(
+        &mut self,
+        cx: &Cx<'_>,
+        (stream, ctx): (CUstream, ContextId),
+        word: Word,
+        completion: Completion,
+    ) {
+        // SAFETY: as in `wait_stream`.
+        match unsafe { cx.driver().cuStreamQuery(stream) } {
+            Err(CuError::NOT_READY) => {
+                self.arm(cx, (stream, ctx), word);
+                self.wait_recorded(cx, stream, ctx, completion);
+            }
+            done => self.complete(cx, done, completion),
+        }
+    }
+
+    /// Like [`Deferred::wait_event`], with a word for the GPU to write.
+    pub(in crate::calls) fn wait_event_with(
+        &mut self,
+        cx: &Cx<'_>,
+        id: EventId,
+        word: Word,
+        completion: Completion,
+    ) {
+        // Behind later work, the write would come too late to be of use.
+        if let Some(stream) = last_in(cx, id)
+            && query_guest(cx, id) == Err(CuError::NOT_READY)
+        {
+            self.arm(cx, stream, word);
+        }
+        self.wait_event(cx, id, completion);
+    }
+
+    /// Has the GPU write a word behind the commands now queued in a stream, if it can.
+    fn arm(&mut self, cx: &Cx<'_>, stream: (CUstream, ContextId), word: Word) {
+        let waiting = self.waits.len();
+        if let Some(arena) = self.arena.as_mut().filter(|_| self.words.has_room(waiting)) {
+            self.words.arm(cx, arena, stream, word);
+        }
     }
 
     fn complete_if(&mut self, cx: &Cx<'_>, done: Option<(CuResult, Completion)>) {
@@ -404,14 +450,21 @@ impl Deferred {
     }
 
     /// Returns the address in this process of `len` bytes at `offset` in the arena.
-    pub(in crate::calls) fn staging(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
-        self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?.at(offset, len)
+    /// The current context must have been entered.
+    pub(in crate::calls) fn staging(
+        &mut self,
+        cx: &Cx<'_>,
+        offset: u64,
+        len: usize,
+    ) -> CuResult<*mut u8> {
+        self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?.at(cx.ctx, offset, len)
     }
 
-    /// Registers the arena with the GPU, if the session has one.
-    pub(in crate::calls) fn register_arena(&mut self) {
+    /// Registers the arena with the GPU, if the session has one. The current context must have been
+    /// entered.
+    pub(in crate::calls) fn register_arena(&mut self, cx: &Cx<'_>) {
         if let Some(arena) = &mut self.arena {
-            arena.register();
+            arena.register(cx.ctx);
         }
     }
 }

@@ -124,6 +124,11 @@ impl Waits {
         self.list.is_empty()
     }
 
+    /// Returns the number of calls that are waiting.
+    pub(in crate::calls) fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// Begins a wait for the commands now queued in a stream. If that fails, returns the error and
     /// the completion.
     pub(in crate::calls) fn add_stream(
@@ -327,7 +332,7 @@ fn busy_streams(cx: &Cx<'_>, which: Which) -> CuResult<Vec<DriverHandle<CUstream
 
 /// Returns success if the GPU has reached one of the guest's events, or else CUDA_ERROR_NOT_READY.
 /// If the guest has destroyed the event during the wait, returns CUDA_ERROR_INVALID_HANDLE.
-fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
+pub(in crate::calls) fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
     let event = cx.event(id)?;
     // SAFETY: the event is live, because only this thread removes events from the tables.
     unsafe { cx.driver().cuEventQuery(event) }

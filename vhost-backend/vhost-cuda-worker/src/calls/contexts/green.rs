@@ -24,7 +24,7 @@ use crate::calls::gate::pass::Pass;
 use crate::calls::lock;
 use crate::calls::tables::claims::{GREENS, STREAMS, claim};
 use crate::calls::tables::driver_handle::DriverHandle;
-use crate::calls::tables::handles::{Green, Stream};
+use crate::calls::tables::handles::{Green, Recorded, Stream};
 use crate::calls::tables::uses::Object;
 use crate::driver::{CuError, CuResult};
 
@@ -306,7 +306,8 @@ pub(in crate::calls) fn vcuda_green_ctx_record_event(
     call: api::VcudaGreenCtxRecordEvent,
     pass: &Pass,
 ) -> CuResult {
-    let (green, event) = (named_here(cx, call.green)?, cx.event(call.event)?);
+    let green = named_here(cx, call.green)?;
+    let event = cx.event_to_record(call.event, Recorded::Unknown)?;
     // SAFETY: the handles are live.
     unsafe { cx.driver().cuGreenCtxRecordEvent(pass, green.real.0, event) }
 }

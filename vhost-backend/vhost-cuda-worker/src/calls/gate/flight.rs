@@ -51,11 +51,24 @@ pub(in crate::calls) struct InFlight {
 
 impl InFlight {
     /// Counts a command that is about to be queued. If its stream isn't known yet, calls `device`
-    /// for the ordinal of the stream's GPU.
-    pub(in crate::calls) fn add(&self, queued: Queued, device: impl FnOnce() -> usize) {
-        if self.lock().add(queued, device) {
+    /// for the ordinal of the stream's GPU. Returns the command's number in the session.
+    pub(in crate::calls) fn add(&self, queued: Queued, device: impl FnOnce() -> usize) -> u64 {
+        let mut flight = self.lock();
+        if flight.add(queued, device) {
             self.due.store(true, Ordering::Relaxed);
         }
+        flight.count
+    }
+
+    /// Returns whether the command with this number is the last one that was queued in a stream.
+    /// Returns false if the stream has been destroyed, even if there is a new one with its handle.
+    pub(in crate::calls) fn is_last(
+        &self,
+        (stream, ctx): (CUstream, ContextId),
+        number: u64,
+    ) -> bool {
+        let flight = self.lock();
+        flight.streams.get(&(stream as u64, ctx)).is_some_and(|stream| stream.last() == number)
     }
 
     /// Removes a stream that is about to be destroyed. Commands already queued in it still run to
@@ -117,6 +130,8 @@ pub(super) struct Flight {
     streams: IdMap<Key, Stream>,
     /// The number of commands queued in all streams.
     total: u32,
+    /// The number of commands so far.
+    count: u64,
     orphans: Vec<Orphan>,
     ending: Vec<Ending>,
     /// The gated call that is about to be queued, with its estimated time. `None` if call times
@@ -137,7 +152,8 @@ impl Flight {
         let weight = bytes.div_ceil(BYTES).max(1) as u32;
         let key = (real as u64, ctx);
         let stream = self.streams.entry(key).or_insert_with(|| Stream::new(real, ctx, device()));
-        let added = stream.add(weight, gated, self.expected.take());
+        self.count += 1;
+        let added = stream.add(self.count, weight, gated, self.expected.take());
         self.total += weight;
         if added.was_idle {
             self.fresh = Some(key);

@@ -76,6 +76,8 @@ pub(super) struct Stream {
     ctx: ContextId,
     /// The worker's ordinal for the stream's GPU.
     device: usize,
+    /// The number of the last command.
+    last: u64,
     /// The commands since the last mark.
     since: Segment,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
@@ -99,6 +101,7 @@ impl Stream {
             real: DriverHandle(real),
             ctx,
             device,
+            last: 0,
             since: Segment::default(),
             marks: VecDeque::new(),
             calls: 0,
@@ -117,6 +120,11 @@ impl Stream {
     /// Returns the worker's ordinal for the stream's GPU.
     pub(super) fn device(&self) -> usize {
         self.device
+    }
+
+    /// Returns the number of the command that was queued last.
+    pub(super) fn last(&self) -> u64 {
+        self.last
     }
 
     /// Returns the number of commands in the stream. A command that copies much pageable memory
@@ -155,8 +163,15 @@ impl Stream {
         kind.only_copies() || (kind == Kind::Signal && self.follows_copy)
     }
 
-    /// Counts a command that is about to be queued.
-    pub(super) fn add(&mut self, weight: u32, gated: bool, expected: Option<Expected>) -> Added {
+    /// Counts the command with this number, which is about to be queued.
+    pub(super) fn add(
+        &mut self,
+        number: u64,
+        weight: u32,
+        gated: bool,
+        expected: Option<Expected>,
+    ) -> Added {
+        self.last = number;
         self.since.weight += weight;
         if gated {
             self.since.calls += 1;

@@ -11,6 +11,7 @@ use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use super::pass::Pass;
 use crate::calls::lock::lock;
 use crate::gate_end::GateEnd;
 use crate::waker::Waker;
@@ -185,6 +186,13 @@ impl Turns {
         // from the ring, so there is nothing to hold back.
         let _ = gone.recv_timeout(QUIET_WITHIN);
         Quiet(self)
+    }
+
+    /// Returns a pass for the write of a completion word behind work that the driver already has, if
+    /// the VM may use this GPU now and nothing holds back gated calls.
+    pub(in crate::calls) fn pass_for_word(&self, device: usize) -> Option<Pass> {
+        let open = self.gpu(device).is_some_and(|gpu| gpu.grant().mode.is_open());
+        (open && !self.is_quiet()).then(Pass::admitted)
     }
 
     /// Returns whether the gate must still hold back gated calls because of a `Quiet` that it took.

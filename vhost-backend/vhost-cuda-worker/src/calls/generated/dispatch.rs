@@ -465,6 +465,24 @@ pub(super) fn dispatch(
             bodies::cu_event_elapsed_time_v2(cx, call)?.encode(out);
             Ok(())
         }),
+        // vcudaStreamSynchronize
+        66 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaStreamSynchronize, reply| {
+                bodies::vcuda_stream_synchronize(deferred, cx, call, reply)
+            },
+        ),
+        // vcudaEventSynchronize
+        67 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaEventSynchronize, reply| {
+                bodies::vcuda_event_synchronize(deferred, cx, call, reply)
+            },
+        ),
         // vcudaModuleGetFunction
         69 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetFunction>(args)?;
@@ -1303,6 +1321,16 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
             let call = decode::<api::CuEventElapsedTimeV2>(args)?;
             names.events.add(call.h_start.0, false);
             names.events.add(call.h_end.0, false);
+        }
+        // vcudaStreamSynchronize
+        66 => {
+            let call = decode::<api::VcudaStreamSynchronize>(args)?;
+            names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaEventSynchronize
+        67 => {
+            let call = decode::<api::VcudaEventSynchronize>(args)?;
+            names.events.add(call.h_event.0, false);
         }
         // cuFuncSetAttribute
         82 => {

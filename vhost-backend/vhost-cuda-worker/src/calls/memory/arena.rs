@@ -1,7 +1,10 @@
 //! The arena: the part of the RING region through which large copies between guest and GPU go.
 
+use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protocol::ids::ContextId;
 
 use crate::calls::commands::shared::Shared;
 use crate::calls::memory::registered::{REGISTER_FLAGS, Registration};
@@ -18,24 +21,56 @@ pub(in crate::calls) struct Arena {
     /// it isn't registered. When the context in which it was registered is destroyed, the
     /// registration ends.
     registered: Option<u64>,
+    /// The context in which the region is registered, and the region's address on the GPU. `None`
+    /// if the GPU can't access the region.
+    mapped: Option<(ContextId, u64)>,
 }
 
 impl Arena {
     pub(in crate::calls) fn new(shared: &Arc<Shared>, region: Arc<Region>, start: usize) -> Self {
-        Self { shared: shared.clone(), region, start, registered: None }
+        Self { shared: shared.clone(), region, start, registered: None, mapped: None }
     }
 
     /// Returns the address in this process of `len` bytes at `offset` in the arena. Registers the
     /// arena with the GPU first, so that the GPU accesses it directly. Fails if the bytes go past
-    /// the arena's end.
-    pub(in crate::calls) fn at(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
+    /// the arena's end. `ctx` is the context that is current in the driver.
+    pub(in crate::calls) fn at(
+        &mut self,
+        ctx: ContextId,
+        offset: u64,
+        len: usize,
+    ) -> CuResult<*mut u8> {
+        let offset = self.offset(offset, len)?;
+        self.register(ctx);
+        Ok(self.region.base().wrapping_add(offset))
+    }
+
+    /// Returns the offset in the region of `len` bytes at `offset` in the arena.
+    fn offset(&self, offset: u64, len: usize) -> CuResult<usize> {
         let room = self.region.len().saturating_sub(self.start);
         let offset = usize::try_from(offset).map_err(|_| CuError::INVALID_VALUE)?;
         if offset.checked_add(len).is_none_or(|end| end > room) {
             return Err(CuError::INVALID_VALUE);
         }
-        self.register();
-        Ok(self.region.base().wrapping_add(self.start + offset))
+        Ok(self.start + offset)
+    }
+
+    /// Returns the 64-bit word at `offset` in the arena, and its address on the GPU. Returns `None`
+    /// if it isn't an aligned word in the arena, or if work in the context `ctx`, which is current
+    /// in the driver, must not access it: the arena's registration ends with the context in which
+    /// it was made, and work that another context still has in flight would then fail.
+    pub(in crate::calls) fn word(
+        &mut self,
+        ctx: ContextId,
+        offset: u64,
+    ) -> Option<(&AtomicU64, u64)> {
+        let at = self.offset(offset, 8).ok().filter(|at| at.is_multiple_of(8))?;
+        self.register(ctx);
+        let (_, base) = self.mapped.filter(|(of, _)| *of == ctx)?;
+        // SAFETY: the word is aligned, and it lies in the region, which stays mapped while `self`
+        // exists. The guest and the GPU access it atomically.
+        let word = unsafe { AtomicU64::from_ptr(self.region.base().wrapping_add(at).cast()) };
+        Some((word, base + at as u64))
     }
 
     /// Returns the arena's registration with the GPU, if any, which the caller must undo before the
@@ -44,23 +79,33 @@ impl Arena {
         self.registered.map(|_| Registration::of_all(&self.region))
     }
 
-    pub(in crate::calls) fn register(&mut self) {
+    /// Registers the region with the GPU in the context `ctx`, which is current in the driver,
+    /// unless it is registered.
+    pub(in crate::calls) fn register(&mut self, ctx: ContextId) {
         let generation = self.shared.generation.load(Ordering::Acquire);
         if self.registered == Some(generation) {
             return;
         }
+        let base: *mut c_void = self.region.base().cast();
+        let driver = &self.shared.driver;
         // SAFETY: `host::detach` unregisters the region's pages before they are unmapped.
-        let done = unsafe {
-            let base = self.region.base().cast();
-            self.shared.driver.cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS)
-        };
-        if let Err(error) = done
-            && error != CuError::HOST_MEMORY_ALREADY_REGISTERED
-        {
-            tracing::warn!(
-                session = self.shared.session.label,
-                "cannot pin the arena; copies will be slow: {error}"
-            );
+        let done = unsafe { driver.cuMemHostRegister(base, self.region.len(), REGISTER_FLAGS) };
+        match done {
+            Ok(()) => {
+                let mut on_gpu = 0;
+                // SAFETY: the first pointer is to a local variable, and the memory is registered.
+                let mapped = unsafe { driver.cuMemHostGetDevicePointer(&mut on_gpu, base, 0) };
+                self.mapped = mapped.is_ok().then_some((ctx, on_gpu));
+            }
+            // It is still registered in the same context.
+            Err(CuError::HOST_MEMORY_ALREADY_REGISTERED) => {}
+            Err(error) => {
+                self.mapped = None;
+                tracing::warn!(
+                    session = self.shared.session.label,
+                    "cannot pin the arena; copies will be slow: {error}"
+                );
+            }
         }
         self.registered = Some(generation);
     }

@@ -193,7 +193,7 @@ fn staged(
     if len == 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    let at = deferred.staging(arena, len)?;
+    let at = deferred.staging(cx, arena, len)?;
     let (stream, ctx) = queue(cx, stream, 0)?;
     Ok((at, stream, ctx))
 }
@@ -236,7 +236,7 @@ pub(in crate::calls) fn vcuda_copy_out(
     if room < answer {
         return reply.finish(CuError::INVALID_VALUE.0, &[]);
     }
-    deferred.register_arena();
+    deferred.register_arena(cx);
     // The outputs consist of the length of the data, which this function writes, and the data,
     // which the GPU writes.
     let head = (call.len as u64).to_le_bytes();

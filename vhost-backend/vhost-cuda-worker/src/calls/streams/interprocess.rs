@@ -11,7 +11,7 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
 use crate::calls::tables::claims::{EVENTS, claim};
 use crate::calls::tables::driver_handle::DriverHandle;
-use crate::calls::tables::handles::Event;
+use crate::calls::tables::handles::{Event, Recorded};
 use crate::calls::tables::token::new_token;
 use crate::driver::{CuError, CuResult};
 
@@ -68,6 +68,7 @@ pub(in crate::calls) fn vcuda_ipc_open_event_handle(
     // of the VM. The driver checks it.
     unsafe { cx.driver().cuIpcOpenEventHandle(&mut event, native)? };
     let real = DriverHandle(event);
-    id.list(Event { real, ctx: cx.ctx, interprocess: true, timing: false, token: None });
+    let recorded = Recorded::default();
+    id.list(Event { real, ctx: cx.ctx, interprocess: true, timing: false, recorded, token: None });
     Ok(())
 }

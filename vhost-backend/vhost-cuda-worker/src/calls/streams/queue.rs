@@ -41,18 +41,31 @@ pub(in crate::calls) fn queue(
     id: StreamId,
     bytes: usize,
 ) -> CuResult<(CUstream, ContextId)> {
-    count(cx, id, bytes, true)
+    count(cx, id, bytes, true).map(|(stream, ctx, _)| (stream, ctx))
+}
+
+/// Like [`queue`], and also returns the command's number.
+pub(in crate::calls) fn queue_numbered(
+    cx: &Cx<'_>,
+    id: StreamId,
+) -> CuResult<(CUstream, ContextId, u64)> {
+    count(cx, id, 0, true)
 }
 
 /// Like [`stream_of`], and counts a command that is about to be queued in the stream and doesn't
 /// use the GPU.
 pub(in crate::calls) fn queue_free(cx: &Cx<'_>, id: StreamId) -> CuResult<(CUstream, ContextId)> {
-    count(cx, id, 0, false)
+    count(cx, id, 0, false).map(|(stream, ctx, _)| (stream, ctx))
 }
 
-fn count(cx: &Cx<'_>, id: StreamId, bytes: usize, gated: bool) -> CuResult<(CUstream, ContextId)> {
+fn count(
+    cx: &Cx<'_>,
+    id: StreamId,
+    bytes: usize,
+    gated: bool,
+) -> CuResult<(CUstream, ContextId, u64)> {
     let (stream, ctx) = stream_of(cx, id)?;
     let device = || lock(&cx.shared.tables).device_of(ctx).unwrap_or(0);
-    cx.shared.flight.add(Queued { stream, ctx, bytes, gated }, device);
-    Ok((stream, ctx))
+    let number = cx.shared.flight.add(Queued { stream, ctx, bytes, gated }, device);
+    Ok((stream, ctx, number))
 }

@@ -4,6 +4,7 @@ use cuda_api::sys::{CUcontext, CUevent_flags, CUstream_flags};
 use protocol::calls as api;
 use protocol::ids::GreenId;
 use protocol::options::STREAM_ATTRIBUTES;
+use protocol::words::WaitValue;
 
 use crate::calls::ReplyTo;
 use crate::calls::code::launch::attribute;
@@ -11,16 +12,17 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
 use crate::calls::commands::result::number;
 use crate::calls::commands::waits::Completion;
+use crate::calls::commands::words::Word;
 use crate::calls::contexts::charges::{Reservation, Settled, forget_stream, kind, reserve_stream};
 use crate::calls::gate::pass::Pass;
 use crate::calls::lock;
-use crate::calls::streams::queue::{queue, queue_free, stream, stream_of};
+use crate::calls::streams::queue::{queue_free, queue_numbered, stream, stream_of};
 use crate::calls::streams::stream_memory::queue_wait;
 use crate::calls::streams::thread_streams::change_attributes;
 use crate::calls::tables::claims::{EVENTS, STREAMS, claim};
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::calls::tables::ending::begin_end;
-use crate::calls::tables::handles::{Event, Stream};
+use crate::calls::tables::handles::{Event, Recorded, Stream};
 use crate::driver::{CuError, CuResult};
 
 pub(in crate::calls) fn cu_stream_create_with_priority(
@@ -135,7 +137,7 @@ pub(in crate::calls) fn cu_event_create(cx: &Cx<'_>, call: api::CuEventCreate) -
     let interprocess = call.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0;
     let timing = call.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0;
     let (real, ctx) = (DriverHandle(event), cx.ctx);
-    id.list(Event { real, ctx, interprocess, timing, token: None });
+    id.list(Event { real, ctx, interprocess, timing, recorded: Default::default(), token: None });
     Ok(())
 }
 
@@ -152,10 +154,15 @@ pub(in crate::calls) fn cu_event_record_with_flags(
     pass: &Pass,
 ) -> CuResult {
     cx.enter()?;
-    let event = cx.event(call.h_event)?;
-    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    let (stream, ctx, number) = queue_numbered(cx, call.h_stream)?;
+    let place = Recorded::In(DriverHandle(stream), ctx, number);
+    let event = cx.event_to_record(call.h_event, place)?;
     // SAFETY: the handles are live.
-    unsafe { cx.driver().cuEventRecordWithFlags(pass, event, stream, call.flags) }
+    let recorded = unsafe { cx.driver().cuEventRecordWithFlags(pass, event, stream, call.flags) };
+    if recorded.is_err() {
+        cx.event_to_record(call.h_event, Recorded::Unknown)?;
+    }
+    recorded
 }
 
 /// Returns the driver's handle of the current context, which is entered.
@@ -169,7 +176,8 @@ pub(in crate::calls) fn vcuda_ctx_record_event(
     call: api::VcudaCtxRecordEvent,
     pass: &Pass,
 ) -> CuResult {
-    let (context, event) = (entered_context(cx)?, cx.event(call.event)?);
+    let context = entered_context(cx)?;
+    let event = cx.event_to_record(call.event, Recorded::Unknown)?;
     // SAFETY: the handles are live.
     unsafe { cx.driver().cuCtxRecordEvent(pass, context, event) }
 }
@@ -233,6 +241,32 @@ pub(in crate::calls) fn cu_event_synchronize(
 ) {
     match cx.enter_any() {
         Ok(()) => deferred.wait_event(cx, call.h_event, Completion::Answer(reply)),
+        Err(error) => reply.finish(error.0, &[]),
+    }
+}
+
+pub(in crate::calls) fn vcuda_stream_synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaStreamSynchronize,
+    reply: ReplyTo,
+) {
+    let word = Word { offset: call.word, value: WaitValue(call.value) };
+    match cx.enter().and_then(|_| stream_of(cx, call.h_stream)) {
+        Ok(stream) => deferred.wait_stream_with(cx, stream, word, Completion::Answer(reply)),
+        Err(error) => reply.finish(error.0, &[]),
+    }
+}
+
+pub(in crate::calls) fn vcuda_event_synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaEventSynchronize,
+    reply: ReplyTo,
+) {
+    let word = Word { offset: call.word, value: WaitValue(call.value) };
+    match cx.enter_any() {
+        Ok(()) => deferred.wait_event_with(cx, call.h_event, word, Completion::Answer(reply)),
         Err(error) => reply.finish(error.0, &[]),
     }
 }

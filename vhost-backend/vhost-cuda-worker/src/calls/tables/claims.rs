@@ -103,7 +103,7 @@ mod tests {
         drop(made);
         let real = DriverHandle(std::ptr::null_mut());
         let (ctx, interprocess, timing, token) = (ContextId(1), false, true, None);
-        let event = Event { real, ctx, interprocess, timing, token };
+        let event = Event { real, ctx, interprocess, timing, recorded: Default::default(), token };
         claim(&tables).unwrap().list(event);
         assert_eq!(claim(&tables).err(), IN_USE);
         assert!(lock(&tables).events.get(EventId(7)).is_ok());

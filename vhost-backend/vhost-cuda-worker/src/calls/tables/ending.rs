@@ -139,7 +139,7 @@ mod tests {
         let mut tables = Tables::default();
         let real = DriverHandle(std::ptr::null_mut());
         let (ctx, interprocess, timing, token) = (ContextId(1), false, true, None);
-        let event = Event { real, ctx, interprocess, timing, token };
+        let event = Event { real, ctx, interprocess, timing, recorded: Default::default(), token };
         tables.events.list(ID, event);
         let not_now = CuError::NOT_SUPPORTED;
         assert_eq!(begin(&mut tables, Err(not_now)).err(), Some(not_now));

@@ -201,6 +201,18 @@ pub(in crate::calls) struct Stream {
     pub blocking: bool,
 }
 
+/// The place at which an event was last recorded, as far as the worker knows it.
+#[derive(Clone, Copy, Default)]
+pub(in crate::calls) enum Recorded {
+    /// Unknown, until the next record in a stream.
+    #[default]
+    Unknown,
+    /// In a stream, by the command with this number.
+    In(DriverHandle<CUstream>, ContextId, u64),
+    /// Unknown for good: graphs use the event, and each launch of one can record it.
+    InGraphs,
+}
+
 /// An event, which is destroyed together with its context.
 #[derive(Clone, Copy)]
 pub(in crate::calls) struct Event {
@@ -210,6 +222,7 @@ pub(in crate::calls) struct Event {
     pub interprocess: bool,
     /// Whether the event records the time.
     pub timing: bool,
+    pub recorded: Recorded,
     /// The name under which this session exports the event, if it does.
     pub token: Option<Token>,
 }

@@ -1,0 +1,235 @@
+//! Tests of waits with completion words, against a worker and a GPU that do what the test says.
+
+use super::*;
+use crate::session::Work;
+use protocol::calls::{CuEventSynchronize, VcudaEventSynchronize, VcudaStreamSynchronize};
+use protocol::ids::EventId;
+use protocol::words::WaitValue;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+const STREAM: Work = Work::Stream(StreamId(7));
+const EVENT: Work = Work::Event(EventId(8));
+
+/// An action of the worker or the GPU.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    /// The GPU reaches the oldest point that it hasn't reached.
+    Reach,
+    /// The worker replies to the oldest wait with this result and posted error.
+    Reply(u32, u32),
+    /// The worker shows the error of a posted call in the ring's header.
+    Show(u32),
+}
+
+/// The calls that the worker has seen, and the way in which it treats waits with words.
+#[derive(Default)]
+struct Worker {
+    opcodes: Mutex<Vec<u32>>,
+    knows_words: AtomicBool,
+    arms: AtomicBool,
+}
+
+impl Worker {
+    fn count(&self, opcode: u32) -> usize {
+        self.opcodes.lock().iter().filter(|seen| **seen == opcode).count()
+    }
+
+    fn run(&self, region: &Mapping, link: &Link, acts: &Receiver<Act>) {
+        // SAFETY: the region begins with header page and ring, and outlives the thread.
+        let shared = unsafe { Shared::new(region.as_ptr(), RING as usize) }.unwrap();
+        let arena = region.as_ptr().wrapping_add(RING_HEADER_BYTES + RING as usize);
+        let reply = |at: usize, result: u32, posted: u32| {
+            let words = arena.wrapping_add(at).cast::<u32>();
+            // SAFETY: the session placed the reply in the arena.
+            unsafe {
+                words.add(1).write(result);
+                words.add(2).write(0);
+                words.add(3).write(posted);
+                AtomicU32::from_ptr(words).store(1, Ordering::Release);
+            }
+            wake(&shared, link);
+        };
+        // SAFETY: the session has checked that its words lie in the arena.
+        let word = |at: u64| unsafe { AtomicU64::from_ptr(arena.wrapping_add(at as usize).cast()) };
+        let (mut ring, mut args) = (HostRing::new(shared), Vec::new());
+        let (mut replies, mut unreached) = (VecDeque::new(), VecDeque::new());
+        while !link.stop.load(Ordering::Relaxed) {
+            while let Some(cmd) = ring.pop(&mut args).unwrap() {
+                let with_word = match cmd.opcode {
+                    VcudaStreamSynchronize::OPCODE => {
+                        let call = VcudaStreamSynchronize::decode(&args).unwrap();
+                        Some((call.word, WaitValue(call.value)))
+                    }
+                    VcudaEventSynchronize::OPCODE => {
+                        let call = VcudaEventSynchronize::decode(&args).unwrap();
+                        Some((call.word, WaitValue(call.value)))
+                    }
+                    _ => None,
+                };
+                match with_word {
+                    Some(_) if !self.knows_words.load(Ordering::Relaxed) => {
+                        reply(cmd.reply as usize, CuError::NOT_SUPPORTED.0, 0);
+                    }
+                    Some((at, value)) => {
+                        assert!(at % 8 == 0 && at + 8 <= ARENA);
+                        replies.push_back(cmd.reply as usize);
+                        if self.arms.load(Ordering::Relaxed) {
+                            word(at).store(value.0, Ordering::Release);
+                            unreached.push_back((at, value));
+                        }
+                    }
+                    None if cmd.flags & CMD_WAITED != 0 => reply(cmd.reply as usize, 0, 0),
+                    None => {}
+                }
+                self.opcodes.lock().push(cmd.opcode);
+            }
+            match acts.recv_timeout(Duration::from_micros(50)) {
+                Ok(Act::Reach) => {
+                    let (at, value): (u64, WaitValue) = unreached.pop_front().expect("a word");
+                    word(at).store(value.reached(), Ordering::Release);
+                    // The GPU wakes nobody. This is for a test thread that sleeps because it was slow.
+                    wake(&shared, link);
+                }
+                Ok(Act::Reply(result, posted)) => {
+                    reply(replies.pop_front().expect("a wait"), result, posted);
+                    shared.posted_error.store(0, Ordering::Release);
+                }
+                Ok(Act::Show(error)) => shared.posted_error.store(error, Ordering::Release),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+struct Bench {
+    fixture: Fixture,
+    worker: Arc<Worker>,
+    acts: Sender<Act>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let (acts, do_next) = channel();
+        let worker = Arc::new(Worker::default());
+        worker.knows_words.store(true, Ordering::Relaxed);
+        worker.arms.store(true, Ordering::Relaxed);
+        let far = worker.clone();
+        let run = move |region: &Mapping, link: &Link| far.run(region, link, &do_next);
+        Self { fixture: Fixture::with(Duration::ZERO, |_| Ok(()), run), worker, acts }
+    }
+
+    /// Begins a wait in a thread, performs the actions once the worker has the call, and returns the
+    /// wait's result.
+    fn wait(&self, work: Work, spins: bool, acts: &[Act]) -> CuResult {
+        let calls = || self.worker.opcodes.lock().len();
+        let before = calls();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| self.fixture.session.wait_for_work(work, spins));
+            until("the worker has the call", || calls() > before);
+            acts.iter().for_each(|act| self.acts.send(*act).unwrap());
+            waiting.join().unwrap()
+        })
+    }
+}
+
+fn until(what: &str, so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed().as_secs() < 60, "never: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_word_ends_a_wait_before_the_reply() {
+    let bench = Bench::new();
+    // More waits than the arena has slots: their late replies free them.
+    for round in 0..5000 {
+        let work = if round % 2 == 0 { STREAM } else { EVENT };
+        assert_eq!(bench.wait(work, true, &[Act::Reach]), Ok(()));
+        bench.acts.send(Act::Reply(0, 0)).unwrap();
+    }
+    assert_eq!(bench.worker.count(VcudaStreamSynchronize::OPCODE), 2500);
+    assert_eq!(bench.worker.count(VcudaEventSynchronize::OPCODE), 2500);
+}
+
+#[test]
+fn a_reply_ends_a_wait_without_its_word() {
+    let bench = Bench::new();
+    for arms in [true, false] {
+        bench.worker.arms.store(arms, Ordering::Relaxed);
+        for spins in [true, false] {
+            assert_eq!(bench.wait(STREAM, spins, &[Act::Reply(0, 0)]), Ok(()));
+            assert_eq!(bench.wait(EVENT, spins, &[Act::Reply(400, 0)]), Err(CuError(400)));
+        }
+    }
+    // The GPU's writes for the waits that have ended don't end another one.
+    bench.worker.arms.store(true, Ordering::Relaxed);
+    let acts = [Act::Reach, Act::Reach, Act::Reach, Act::Reach, Act::Reply(700, 0)];
+    assert_eq!(bench.wait(STREAM, true, &acts), Err(CuError(700)));
+    assert_eq!(bench.fixture.session.wait_for_work(STREAM, true), Err(CuError(700)));
+}
+
+#[test]
+fn a_word_does_not_overtake_an_error() {
+    let bench = Bench::new();
+    // A posted call has failed: the reply takes its error.
+    let failed = [Act::Show(2), Act::Reach, Act::Reply(0, 2)];
+    assert_eq!(bench.wait(STREAM, true, &failed), Err(CuError(2)));
+    // A late reply of an earlier wait has taken the error of a later posted call.
+    assert_eq!(bench.wait(STREAM, true, &[Act::Reach]), Ok(()));
+    assert_eq!(bench.wait(EVENT, true, &[Act::Reply(0, 3), Act::Reach]), Err(CuError(3)));
+    bench.acts.send(Act::Reply(0, 0)).unwrap();
+    // The same, but another call waits next.
+    assert_eq!(bench.wait(STREAM, true, &[Act::Reach]), Ok(()));
+    bench.acts.send(Act::Reply(719, 0)).unwrap();
+    let session = &bench.fixture.session;
+    until("a call reports the error", || {
+        let _ = session.call(&VcudaPing {});
+        session.check_sticky() == Err(CuError(719))
+    });
+    assert_eq!(bench.fixture.session.check_sticky(), Err(CuError(719)));
+}
+
+#[test]
+fn few_replies_are_late_at_once() {
+    let bench = Bench::new();
+    for _ in 0..64 {
+        assert_eq!(bench.wait(STREAM, true, &[Act::Reach]), Ok(()));
+    }
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| bench.fixture.session.wait_for_work(STREAM, true));
+        until("the worker has the call", || bench.worker.opcodes.lock().len() == 65);
+        bench.acts.send(Act::Reach).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished(), "65 replies are late");
+        (0..65).for_each(|_| bench.acts.send(Act::Reply(0, 0)).unwrap());
+        assert_eq!(waiting.join().unwrap(), Ok(()));
+    });
+}
+
+#[test]
+fn an_older_host_is_asked_once() {
+    let bench = Bench::new();
+    bench.worker.knows_words.store(false, Ordering::Relaxed);
+    for _ in 0..3 {
+        assert_eq!(bench.wait(STREAM, true, &[]), Ok(()));
+        assert_eq!(bench.wait(EVENT, true, &[]), Ok(()));
+    }
+    assert_eq!(bench.worker.count(VcudaStreamSynchronize::OPCODE), 1);
+    assert_eq!(bench.worker.count(VcudaEventSynchronize::OPCODE), 0);
+    assert_eq!(bench.worker.count(CuStreamSynchronize::OPCODE), 3);
+    assert_eq!(bench.worker.count(CuEventSynchronize::OPCODE), 3);
+}
+
+#[test]
+fn a_thread_that_spins_on_a_word_notices_the_end_of_the_session() {
+    let bench = Bench::new();
+    let session = &bench.fixture.session;
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| session.wait_for_work(STREAM, true));
+        until("the worker has the call", || !bench.worker.opcodes.lock().is_empty());
+        bench.fixture.link.ended.store(true, Ordering::Relaxed);
+        assert_eq!(waiting.join().unwrap(), Err(CuError::DEVICE_UNAVAILABLE));
+    });
+}

@@ -1,0 +1,124 @@
+//! Waits for the GPU. A completion word can end them before the worker's reply.
+
+use super::Session;
+use crate::error::{CuError, CuResult};
+use crate::session::live::Live;
+use crate::session::reply::Pending;
+use crate::session::words::Word;
+use crate::stats;
+use protocol::calls::{
+    CuEventSynchronize, CuStreamSynchronize, VcudaEventSynchronize, VcudaStreamSynchronize,
+};
+use protocol::codec::Call;
+use protocol::ids::{EventId, StreamId};
+use protocol::words::Progress;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// While a thread spins on a completion word, it sleeps for at most this long from time to time, which
+/// shows whether the session has ended.
+const SHORT_SLEEP: Duration = Duration::from_millis(1);
+
+/// The work that a thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// The commands now queued in a stream.
+    Stream(StreamId),
+    /// The commands before an event.
+    Event(EventId),
+}
+
+/// The way in which a wait has ended.
+enum End {
+    /// The GPU has written the word.
+    Reached,
+    /// The worker has replied.
+    Replied,
+}
+
+impl Session {
+    /// Waits for work. `spins` says whether a native program would poll for it instead of sleeping.
+    /// Also returns the first error of earlier posted calls.
+    pub fn wait_for_work(&self, work: Work, spins: bool) -> CuResult {
+        match self.wait_with_word(work, spins) {
+            Ok(Some(result)) => result?,
+            Ok(None) => match work {
+                Work::Stream(h_stream) => self.call(&CuStreamSynchronize { h_stream })?,
+                Work::Event(h_event) => self.call(&CuEventSynchronize { h_event })?,
+            },
+            Err(error) => return Err(error),
+        }
+        self.report_posted_error()
+    }
+
+    /// Waits for work with a completion word. Returns `None` if words can't be used.
+    fn wait_with_word(&self, work: Work, spins: bool) -> CuResult<Option<CuResult>> {
+        self.errors.check_sticky()?;
+        // Copies of managed variables are made when a reply comes.
+        if self.config.plain || self.config.sync || self.mirrors.any() {
+            return Ok(None);
+        }
+        let Some(word) = self.words.take(self.arena()?) else { return Ok(None) };
+        let (offset, value) = (word.offset, word.value.0);
+        let result = match work {
+            Work::Stream(h_stream) => {
+                self.wait(&VcudaStreamSynchronize { h_stream, word: offset, value }, &word, spins)
+            }
+            Work::Event(h_event) => {
+                self.wait(&VcudaEventSynchronize { h_event, word: offset, value }, &word, spins)
+            }
+        };
+        if result == Err(CuError::NOT_SUPPORTED) {
+            self.words.forget();
+            return Ok(None);
+        }
+        Ok(Some(result))
+    }
+
+    /// Sends a call and waits until the GPU has written its word or the worker has replied.
+    fn wait<'a, C: Call<'a>>(&self, call: &C, word: &Word<'_>, spins: bool) -> CuResult {
+        let pending = self.begin(call, 0)?;
+        let live = self.live()?;
+        if let Pending::InArena(part, name) = pending
+            && let End::Reached = self.poll(live, (&pending, name), word, spins)?
+        {
+            // Errors of earlier calls are in replies that came before, or the next reply takes them
+            // from the ring's header.
+            self.receive_late(live);
+            let settled = live.shared.posted_error.load(Ordering::Acquire) == 0;
+            if settled && !self.mirrors.any() && self.late.add((part, name)) {
+                stats::count_word();
+                return Ok(());
+            }
+        }
+        self.finish(pending)?.result()
+    }
+
+    /// Polls a word and a reply. After the usual time, sleeps until the worker replies, unless the
+    /// GPU will write the word and the caller `spins`.
+    fn poll(
+        &self,
+        live: &Live,
+        (pending, name): (&Pending, &'static str),
+        word: &Word<'_>,
+        spins: bool,
+    ) -> CuResult<End> {
+        let mut end = || {
+            let replied = || self.is_answered(pending).then_some(End::Replied);
+            replied().or_else(|| (word.progress() == Progress::Reached).then_some(End::Reached))
+        };
+        if let Some(end) = live.spin.until(&mut end) {
+            return Ok(end);
+        }
+        loop {
+            let spins = spins && self.config.spin_on_words && word.progress() == Progress::Armed;
+            let limit = if spins { SHORT_SLEEP } else { super::RECHECK };
+            if spins && let Some(end) = live.word_spin.until(&mut end) {
+                return Ok(end);
+            }
+            if let Some(end) = self.sleep(live, name, limit, &mut end)? {
+                return Ok(end);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Completion words: words in the arena that the GPU writes when it reaches the point that a thread
+//! waits for (docs/design/words.md).
+
+use super::arena::{Arena, Part};
+use protocol::words::{Progress, WaitValue, WaitValues};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The distance between two words in bytes: a cache line, so that one thread's word doesn't slow down
+/// the thread that polls another.
+const STRIDE: usize = 64;
+/// The number of words, and so of threads that can wait with a word at once.
+const COUNT: usize = u64::BITS as usize;
+
+/// The words of a session.
+#[derive(Default)]
+pub struct Words {
+    page: OnceLock<Option<Part>>,
+    /// Bit i is set while a wait uses word i.
+    used: AtomicU64,
+    values: WaitValues,
+    /// Whether the host doesn't know the calls that take words. The previous release doesn't.
+    unknown: AtomicBool,
+}
+
+/// A word, and the value with which one wait uses it.
+pub struct Word<'a> {
+    words: &'a Words,
+    index: u32,
+    /// The word's offset in the arena.
+    pub offset: u64,
+    pub value: WaitValue,
+    at: &'a AtomicU64,
+}
+
+impl Words {
+    /// Takes a word for a wait. Returns `None` if the host doesn't know words or all are in use.
+    pub fn take<'a>(&'a self, arena: &'a Arena) -> Option<Word<'a>> {
+        if self.unknown.load(Ordering::Relaxed) {
+            return None;
+        }
+        let page = (*self.page.get_or_init(|| arena.try_take(COUNT * STRIDE)))?;
+        let free = |used: u64| used | (!used & used.wrapping_add(1));
+        let take = |used| Some(free(used)).filter(|more| *more != used);
+        let used = self.used.fetch_update(Ordering::Acquire, Ordering::Relaxed, take).ok()?;
+        let index = used.trailing_ones();
+        let offset = page.offset + index as usize * STRIDE;
+        let word = arena.ptr(Part { offset, len: size_of::<u64>() });
+        // SAFETY: the page belongs to this object for as long as the arena exists, its words are
+        // aligned, and all sides access them atomically.
+        let at = unsafe { AtomicU64::from_ptr(word.cast()) };
+        Some(Word { words: self, index, offset: offset as u64, value: self.values.next(), at })
+    }
+
+    /// Makes later waits do without words, because the host doesn't know them.
+    pub fn forget(&self) {
+        self.unknown.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Word<'_> {
+    /// Returns the progress of the wait.
+    #[inline]
+    pub fn progress(&self) -> Progress {
+        self.value.progress(self.at.load(Ordering::Acquire))
+    }
+}
+
+impl Drop for Word<'_> {
+    fn drop(&mut self) {
+        self.words.used.fetch_and(!(1 << self.index), Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_serves_one_wait_at_a_time() {
+        let mut memory = vec![0u64; (4 << 20) / 8];
+        // SAFETY: `memory` has 4 MiB and outlives the arena.
+        let arena = unsafe { Arena::new(memory.as_mut_ptr().cast(), 4 << 20) };
+        let words = Words::default();
+        let mut taken: Vec<Word<'_>> = (0..COUNT).map(|_| words.take(&arena).unwrap()).collect();
+        assert!(words.take(&arena).is_none(), "all are in use");
+        let mut offsets: Vec<u64> = taken.iter().map(|word| word.offset).collect();
+        offsets.sort_unstable();
+        assert!(offsets.windows(2).all(|two| two[1] - two[0] == STRIDE as u64));
+        let (offset, value) = (taken[7].offset, taken[7].value);
+        drop(taken.remove(7));
+        let again = words.take(&arena).unwrap();
+        assert!(again.offset == offset && again.value != value);
+        // The GPU's write for the earlier wait comes late.
+        again.at.store(value.reached(), Ordering::Relaxed);
+        assert_eq!(again.progress(), Progress::Unknown);
+        again.at.store(again.value.0, Ordering::Relaxed);
+        assert_eq!(again.progress(), Progress::Armed);
+        again.at.store(again.value.reached(), Ordering::Relaxed);
+        assert_eq!(again.progress(), Progress::Reached);
+        words.forget();
+        drop(again);
+        assert!(words.take(&arena).is_none());
+    }
+}

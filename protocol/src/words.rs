@@ -1,0 +1,193 @@
+//! The values of completion words.
+//!
+//! A call that waits for the GPU can name a 64-bit word in the arena and a value that no other wait
+//! of the session uses. The worker writes the value when it has the GPU write the next one behind the
+//! work. The word can still change when nobody waits with it any longer: if the worker replies first,
+//! the GPU's write may come later, even while the word serves another wait. Therefore, each wait
+//! compares the word with its own values only, and its reply comes in any case.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The progress of one wait, as its word shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The GPU doesn't write the word, as far as is known. The reply tells when the wait has ended.
+    Unknown,
+    /// The GPU will write the word when it reaches the awaited point.
+    Armed,
+    /// The GPU has reached the awaited point.
+    Reached,
+}
+
+/// The value that a wait sends with its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitValue(pub u64);
+
+impl WaitValue {
+    /// Returns the value that the GPU writes.
+    pub fn reached(self) -> u64 {
+        self.0.wrapping_add(1)
+    }
+
+    /// Returns the progress of the wait with this value, if its word contains `word`.
+    #[inline]
+    pub fn progress(self, word: u64) -> Progress {
+        if word == self.reached() {
+            Progress::Reached
+        } else if word == self.0 {
+            Progress::Armed
+        } else {
+            Progress::Unknown
+        }
+    }
+}
+
+/// Makes values, each of which only one wait uses.
+#[derive(Debug)]
+pub struct WaitValues(AtomicU64);
+
+impl WaitValues {
+    /// Continues after this value, which must be even.
+    pub const fn after(value: u64) -> Self {
+        Self(AtomicU64::new(value))
+    }
+
+    /// Returns an unused value. It is even and isn't 0: the worker writes 0 if the GPU won't write
+    /// the word after all.
+    pub fn next(&self) -> WaitValue {
+        loop {
+            match self.0.fetch_add(2, Ordering::Relaxed).wrapping_add(2) {
+                0 => {}
+                value => return WaitValue(value),
+            }
+        }
+    }
+}
+
+impl Default for WaitValues {
+    fn default() -> Self {
+        Self::after(0)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The number of words that the waits share.
+    const WORDS: usize = 2;
+
+    /// A step of the guest, the worker, or the GPU.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// The guest begins a wait with this word, if none of its waits uses the word.
+        Begin(usize),
+        /// The worker takes the next call from the ring, and maybe has the GPU write the word.
+        Take(bool),
+        /// The GPU reaches the oldest point that it hasn't reached, or fails there.
+        Reach(bool),
+        /// The worker replies to a call that it has taken: if the GPU has reached the point, with
+        /// success, and otherwise only with an error.
+        Reply(usize, bool),
+        /// The guest looks at the word of a wait, and ends the wait if it can.
+        Look(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0..WORDS).prop_map(Step::Begin),
+            any::<bool>().prop_map(Step::Take),
+            prop::bool::weighted(0.9).prop_map(Step::Reach),
+            (0..8usize, prop::bool::weighted(0.2)).prop_map(|(at, error)| Step::Reply(at, error)),
+            (0..WORDS).prop_map(Step::Look),
+        ]
+    }
+
+    #[derive(Clone, Copy)]
+    struct Wait {
+        word: usize,
+        value: WaitValue,
+        taken: bool,
+        written: bool,
+        reached: bool,
+        reply: Option<bool>,
+        ended: bool,
+    }
+
+    proptest! {
+        /// With any interleaving, values that wrap around, and writes and replies that come after
+        /// their wait has ended: a wait without an error doesn't end before the GPU has reached its
+        /// point, and every wait ends at the latest with its reply.
+        #[test]
+        fn a_wait_ends_after_its_point_and_with_its_reply(
+            steps in prop::collection::vec(step(), 0..200),
+            begun in any::<bool>(),
+        ) {
+            let values = WaitValues::after(if begun { 0 } else { u64::MAX - 5 });
+            let (mut words, mut waits) = ([0u64; WORDS], Vec::<Wait>::new());
+            let mut failed = false;
+            for step in steps {
+                match step {
+                    Step::Begin(word) if !waits.iter().any(|w| w.word == word && !w.ended) => {
+                        let value = values.next();
+                        waits.push(Wait {
+                            word, value, taken: false, written: false, reached: false,
+                            reply: None, ended: false,
+                        });
+                    }
+                    Step::Take(writes) => {
+                        if let Some(wait) = waits.iter_mut().find(|wait| !wait.taken) {
+                            (wait.taken, wait.written) = (true, writes);
+                            if writes {
+                                words[wait.word] = wait.value.0;
+                            }
+                        }
+                    }
+                    Step::Reach(works) => {
+                        failed |= !works;
+                        let next = waits.iter_mut().find(|wait| wait.taken && !wait.reached);
+                        if let Some(wait) = next.filter(|_| !failed) {
+                            wait.reached = true;
+                            if wait.written {
+                                words[wait.word] = wait.value.reached();
+                            }
+                        }
+                    }
+                    Step::Reply(at, error) => {
+                        let mut taken = waits.iter_mut().filter(|w| w.taken && w.reply.is_none());
+                        if let Some(wait) = taken.nth(at).filter(|w| error || w.reached) {
+                            wait.reply = Some(wait.reached && !error);
+                        }
+                    }
+                    Step::Look(word) => {
+                        let waiting = waits.iter_mut().find(|w| w.word == word && !w.ended);
+                        let Some(wait) = waiting else { continue };
+                        if wait.value.progress(words[word]) == Progress::Reached {
+                            prop_assert!(wait.reached);
+                            wait.ended = true;
+                        } else if let Some(succeeded) = wait.reply {
+                            prop_assert!(wait.reached || !succeeded);
+                            wait.ended = true;
+                        }
+                    }
+                    Step::Begin(_) => {}
+                }
+            }
+            for wait in waits.iter().filter(|wait| wait.reached && wait.written && !wait.ended) {
+                // Nothing has overwritten the word of a wait except the write of an earlier wait.
+                let seen = wait.value.progress(words[wait.word]);
+                let abandoned = waits.iter().any(|w| w.word == wait.word && w.value != wait.value && w.written);
+                prop_assert!(seen == Progress::Reached || abandoned);
+            }
+        }
+
+        #[test]
+        fn values_are_not_used_twice_or_zero(start in any::<u64>()) {
+            let values = WaitValues::after(start & !1);
+            let made: std::collections::HashSet<u64> = (0..100).map(|_| values.next().0).collect();
+            prop_assert!(made.len() == 100 && !made.contains(&0));
+            prop_assert!(made.iter().all(|value| value % 2 == 0));
+        }
+    }
+}
