@@ -1791,6 +1791,17 @@ pub const ENTRIES: &[Entry] = &[
         order: Order::None,
         charges: Charges::None,
     },
+    Entry {
+        number: 1000,
+        name: "vcudaCtxSynchronize",
+        waited: true,
+        quiet: false,
+        blocking: false,
+        pending: true,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
 ];
 
 /// Call 1, `vcudaFacts`.
@@ -9577,6 +9588,44 @@ impl CuLinkDestroy {
     }
 }
 
+/// Call 1000, `vcudaCtxSynchronize`.
+///
+/// Like cuCtxSynchronize, with a completion word, as in vcudaStreamSynchronize.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCtxSynchronize {
+    /// `word`.
+    pub word: u64,
+    /// `value`.
+    pub value: u64,
+}
+impl<'a> Call<'a> for VcudaCtxSynchronize {
+    const OPCODE: u32 = 1000;
+    const NAME: &'static str = "vcudaCtxSynchronize";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.word.to_word());
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCtxSynchronize {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            word: <u64>::from_word(reader.word()?)?,
+            value: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
 /// Passes all calls to a macro, in the order of their numbers, for code that treats all
 /// calls alike: `callback! { Call { argument, … } => Answer, … }`.
 #[macro_export]
@@ -9745,6 +9794,7 @@ VcudaLinkAdd { link, kind, name, blob, data, options } => VcudaLinkAddAnswer,
 VcudaLinkComplete { link } => VcudaLinkCompleteAnswer,
 VcudaLinkRead { link, offset, len } => VcudaLinkReadAnswer,
 CuLinkDestroy { state } => (),
+VcudaCtxSynchronize { word, value } => (),
 }
 };
 }

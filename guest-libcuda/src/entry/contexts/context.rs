@@ -10,6 +10,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::GRAPHS;
 use crate::handles::{Handle, Object};
 use crate::objects::{Context, Event};
+use crate::session::Work;
 use crate::settled;
 use crate::thread;
 use cuda_api::args::{In, Out};
@@ -21,8 +22,8 @@ use cuda_api::sys::{
 };
 use parking_lot::MutexGuard;
 use protocol::calls::{
-    CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxPeerAccess, VcudaCtxRecordEvent,
-    VcudaCtxWaitEvent, VcudaGreenCtxRecordEvent, VcudaGreenCtxWaitEvent, VcudaPrimaryCtxRelease,
+    VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxPeerAccess, VcudaCtxRecordEvent, VcudaCtxWaitEvent,
+    VcudaGreenCtxRecordEvent, VcudaGreenCtxWaitEvent, VcudaPrimaryCtxRelease,
     VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
 };
 use std::sync::Arc;
@@ -213,7 +214,7 @@ pub fn wait_in(driver: &Driver, context: &'static Context, event: Handle) -> CuR
 fn synchronize(driver: &Driver) -> CuResult {
     GRAPHS.forbid_in_context(current()?.id().0)?;
     let sent = driver.session.sent();
-    let result = driver.session.synchronize(&CuCtxSynchronize {});
+    let result = driver.session.wait_for_work(Work::Context, thread::spins());
     driver.flush_output();
     result.inspect(|()| settled::note(sent, None))
 }

@@ -7,7 +7,8 @@ use crate::session::reply::Pending;
 use crate::session::words::Word;
 use crate::stats;
 use protocol::calls::{
-    CuEventSynchronize, CuStreamSynchronize, VcudaEventSynchronize, VcudaStreamSynchronize,
+    CuCtxSynchronize, CuEventSynchronize, CuStreamSynchronize, VcudaCtxSynchronize,
+    VcudaEventSynchronize, VcudaStreamSynchronize,
 };
 use protocol::codec::Call;
 use protocol::ids::{EventId, StreamId};
@@ -26,6 +27,8 @@ pub enum Work {
     Stream(StreamId),
     /// The commands before an event.
     Event(EventId),
+    /// The commands now queued in all streams of the current context.
+    Context,
 }
 
 /// The way in which a wait has ended.
@@ -45,6 +48,7 @@ impl Session {
             Ok(None) => match work {
                 Work::Stream(h_stream) => self.call(&CuStreamSynchronize { h_stream })?,
                 Work::Event(h_event) => self.call(&CuEventSynchronize { h_event })?,
+                Work::Context => self.call(&CuCtxSynchronize {})?,
             },
             Err(error) => return Err(error),
         }
@@ -67,6 +71,7 @@ impl Session {
             Work::Event(h_event) => {
                 self.wait(&VcudaEventSynchronize { h_event, word: offset, value }, &word, spins)
             }
+            Work::Context => self.wait(&VcudaCtxSynchronize { word: offset, value }, &word, spins),
         };
         if result == Err(CuError::NOT_SUPPORTED) {
             self.words.forget();

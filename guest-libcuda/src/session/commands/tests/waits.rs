@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::session::Work;
-use protocol::calls::{CuEventSynchronize, VcudaEventSynchronize, VcudaStreamSynchronize};
+use protocol::calls::{
+    CuEventSynchronize, VcudaCtxSynchronize, VcudaEventSynchronize, VcudaStreamSynchronize,
+};
 use protocol::ids::EventId;
 use protocol::words::WaitValue;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -62,6 +64,10 @@ impl Worker {
                     }
                     VcudaEventSynchronize::OPCODE => {
                         let call = VcudaEventSynchronize::decode(&args).unwrap();
+                        Some((call.word, WaitValue(call.value)))
+                    }
+                    VcudaCtxSynchronize::OPCODE => {
+                        let call = VcudaCtxSynchronize::decode(&args).unwrap();
                         Some((call.word, WaitValue(call.value)))
                     }
                     _ => None,
@@ -144,13 +150,16 @@ fn until(what: &str, so: impl Fn() -> bool) {
 fn a_word_ends_a_wait_before_the_reply() {
     let bench = Bench::new();
     // More waits than the arena has slots: their late replies free them.
-    for round in 0..5000 {
-        let work = if round % 2 == 0 { STREAM } else { EVENT };
+    for round in 0..5001 {
+        let work = [STREAM, EVENT, Work::Context][round % 3];
         assert_eq!(bench.wait(work, true, &[Act::Reach]), Ok(()));
         bench.acts.send(Act::Reply(0, 0)).unwrap();
     }
-    assert_eq!(bench.worker.count(VcudaStreamSynchronize::OPCODE), 2500);
-    assert_eq!(bench.worker.count(VcudaEventSynchronize::OPCODE), 2500);
+    for opcode in
+        [VcudaStreamSynchronize::OPCODE, VcudaEventSynchronize::OPCODE, VcudaCtxSynchronize::OPCODE]
+    {
+        assert_eq!(bench.worker.count(opcode), 1667);
+    }
 }
 
 #[test]
@@ -232,4 +241,18 @@ fn a_thread_that_spins_on_a_word_notices_the_end_of_the_session() {
         bench.fixture.link.ended.store(true, Ordering::Relaxed);
         assert_eq!(waiting.join().unwrap(), Err(CuError::DEVICE_UNAVAILABLE));
     });
+}
+
+/// The program's copies of managed variables must be current when a wait ends.
+#[test]
+fn managed_variables_are_copied_before_a_wait_ends() {
+    let bench = Bench::new();
+    let session = &bench.fixture.session;
+    let mut variable = [0u8; 0];
+    let (base, of) = (variable.as_mut_ptr() as u64, (LibraryId(9), "variable"));
+    // SAFETY: the variable has no bytes.
+    unsafe { session.mirrors.add(&**session, (base, 0), of) }.unwrap();
+    assert_eq!(session.wait_for_work(STREAM, true), Ok(()));
+    assert_eq!(bench.worker.count(VcudaStreamSynchronize::OPCODE), 0);
+    assert_eq!(bench.worker.count(CuStreamSynchronize::OPCODE), 1);
 }

@@ -11,7 +11,9 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::commands::events::EventPool;
 use crate::calls::commands::result::number;
 use crate::calls::commands::shared::Shared;
-use crate::calls::commands::waits::{Completion, Finished, Waits, Which, query_guest};
+use crate::calls::commands::waits::{
+    Completion, Finished, Waits, Which, only_legacy_is_busy, query_guest,
+};
 use crate::calls::commands::words::{Word, Words, last_in};
 use crate::calls::lock::lock;
 use crate::calls::memory::allocations::{
@@ -112,23 +114,6 @@ impl Deferred {
         self.job(thread, ctx, move |cx| job(cx, reply));
     }
 
-    /// Completes a call once the commands now queued in a stream have finished. The stream's
-    /// context must have been entered.
-    pub(in crate::calls) fn wait_stream(
-        &mut self,
-        cx: &Cx<'_>,
-        stream: CUstream,
-        ctx: ContextId,
-        completion: Completion,
-    ) {
-        // SAFETY: the stream is live: it was just looked up, and only this thread removes streams
-        // from the tables.
-        match unsafe { cx.driver().cuStreamQuery(stream) } {
-            Err(CuError::NOT_READY) => self.wait_recorded(cx, stream, ctx, completion),
-            done => self.complete(cx, done, completion),
-        }
-    }
-
     /// Like [`Deferred::wait_stream`], for a stream that is known to have unfinished commands.
     pub(in crate::calls) fn wait_recorded(
         &mut self,
@@ -144,14 +129,26 @@ impl Deferred {
     /// Completes a call once the commands now queued in the streams of the current context have
     /// finished.
     pub(in crate::calls) fn wait_context(&mut self, cx: &Cx<'_>, completion: Completion) {
-        let done = self.waits.add_streams(cx, &mut self.events, Which::All, completion);
-        self.complete_if(cx, done);
+        self.wait_streams(cx, Which::All, None, completion);
     }
 
-    /// Completes a call once the commands now queued in the legacy stream of the current context, and
-    /// in the streams that synchronize with it, have finished.
-    pub(in crate::calls) fn wait_legacy(&mut self, cx: &Cx<'_>, completion: Completion) {
-        let done = self.waits.add_streams(cx, &mut self.events, Which::Blocking, completion);
+    /// Completes a call once the commands now queued in these streams of the current context have
+    /// finished. The GPU can write a word then.
+    pub(in crate::calls) fn wait_streams(
+        &mut self,
+        cx: &Cx<'_>,
+        which: Which,
+        word: Option<Word>,
+        completion: Completion,
+    ) {
+        let Self { waits, words, arena, events, .. } = self;
+        let waiting = waits.len();
+        let arm = |stream| {
+            if let Some(word) = word {
+                words.arm(cx, (arena.as_mut(), waiting), (stream, cx.ctx), word);
+            }
+        };
+        let done = waits.add_streams(cx, events, which, completion, arm);
         self.complete_if(cx, done);
     }
 
@@ -166,18 +163,22 @@ impl Deferred {
         self.complete_if(cx, done);
     }
 
-    /// Like [`Deferred::wait_stream`], with a word for the GPU to write.
-    pub(in crate::calls) fn wait_stream_with(
+    /// Completes a call once the commands now queued in a stream have finished. The stream's context
+    /// must have been entered. The GPU can write a word then.
+    pub(in crate::calls) fn wait_stream(
         &mut self,
         cx: &Cx<'_>,
         (stream, ctx): (CUstream, ContextId),
-        word: Word,
+        word: Option<Word>,
         completion: Completion,
     ) {
-        // SAFETY: as in `wait_stream`.
+        // SAFETY: the stream is live: it was just looked up, and only this thread removes streams
+        // from the tables.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => {
-                self.arm(cx, (stream, ctx), word);
+                if let Some(word) = word {
+                    self.arm(cx, (stream, ctx), word);
+                }
                 self.wait_recorded(cx, stream, ctx, completion);
             }
             done => self.complete(cx, done, completion),
@@ -192,8 +193,10 @@ impl Deferred {
         word: Word,
         completion: Completion,
     ) {
-        // Behind later work, the write would come too late to be of use.
+        // Behind later work, the write would come too late to be of use. In the legacy stream, it
+        // would be behind all streams that synchronize with it.
         if let Some(stream) = last_in(cx, id)
+            && (!stream.0.is_null() || only_legacy_is_busy(&cx.within(stream.1)))
             && query_guest(cx, id) == Err(CuError::NOT_READY)
         {
             self.arm(cx, stream, word);
@@ -203,10 +206,7 @@ impl Deferred {
 
     /// Has the GPU write a word behind the commands now queued in a stream, if it can.
     fn arm(&mut self, cx: &Cx<'_>, stream: (CUstream, ContextId), word: Word) {
-        let waiting = self.waits.len();
-        if let Some(arena) = self.arena.as_mut().filter(|_| self.words.has_room(waiting)) {
-            self.words.arm(cx, arena, stream, word);
-        }
+        self.words.arm(cx, (self.arena.as_mut(), self.waits.len()), stream, word);
     }
 
     fn complete_if(&mut self, cx: &Cx<'_>, done: Option<(CuResult, Completion)>) {

@@ -149,17 +149,18 @@ impl Waits {
         }
     }
 
-    /// Begins a wait for the commands now queued in all streams of the current context, or in the
-    /// legacy stream and those that synchronize with it. If none is unfinished or the wait can't
-    /// begin, returns the result and the completion.
+    /// Begins a wait for the commands now queued in streams of the current context. Calls `arm` if a
+    /// single stream has unfinished commands. If none has or the wait can't begin, returns the
+    /// result and the completion.
     pub(in crate::calls) fn add_streams(
         &mut self,
         cx: &Cx<'_>,
         events: &mut EventPool,
         which: Which,
         completion: Completion,
+        arm: impl FnOnce(CUstream),
     ) -> Option<(CuResult, Completion)> {
-        match record_all(cx, events, which) {
+        match record_all(cx, events, which, arm) {
             Ok(list) if list.is_empty() => Some((Ok(()), completion)),
             Ok(list) => {
                 let awaited = Awaited::Events(list);
@@ -265,15 +266,20 @@ impl Waits {
     }
 }
 
-/// Records events in streams of the current context, behind all commands that are queued there.
+/// Records events in streams of the current context, behind all commands that are queued there. If
+/// that is a single stream, calls `arm` before.
 fn record_all(
     cx: &Cx<'_>,
     events: &mut EventPool,
     which: Which,
+    arm: impl FnOnce(CUstream),
 ) -> CuResult<Vec<DriverHandle<CUevent>>> {
     cx.enter()?;
     let mut list = Vec::new();
     let recorded = busy_streams(cx, which).and_then(|streams| {
+        if let [stream] = &*streams {
+            arm(stream.0);
+        }
         streams.into_iter().try_for_each(|stream| {
             list.push(events.record(cx, stream.0, cx.ctx)?);
             Ok(())
@@ -284,6 +290,13 @@ fn record_all(
         return Err(error);
     }
     Ok(list)
+}
+
+/// Returns whether the legacy stream of a context has unfinished commands, but no stream that
+/// synchronizes with it.
+pub(in crate::calls) fn only_legacy_is_busy(cx: &Cx<'_>) -> bool {
+    let busy = cx.enter().and_then(|_| busy_streams(cx, Which::Blocking));
+    busy.is_ok_and(|streams| matches!(&*streams, [stream] if stream.0.is_null()))
 }
 
 /// Returns the streams in which events must be recorded to wait for streams of the current context.

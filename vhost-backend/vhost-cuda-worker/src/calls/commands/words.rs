@@ -34,22 +34,19 @@ pub(in crate::calls) struct Words {
 }
 
 impl Words {
-    /// Returns whether a word may be written for another call while `waiting` calls are waiting.
-    pub(in crate::calls) fn has_room(&self, waiting: usize) -> bool {
-        waiting < MAX_WORDS && !self.refused
-    }
-
     /// Has the GPU write a word behind the commands now queued in a stream, which are unfinished.
     /// Does nothing if it can't, or if the guest must wait for the reply: while the gate is closed,
-    /// and if kernels print, because the reply reports their output.
+    /// if kernels print, because the reply reports their output, and while many calls are `waiting`.
     pub(in crate::calls) fn arm(
         &mut self,
         cx: &Cx<'_>,
-        arena: &mut Arena,
+        (arena, waiting): (Option<&mut Arena>, usize),
         (stream, ctx): (CUstream, ContextId),
         word: Word,
     ) {
-        if cx.shared.prints.load(Ordering::Relaxed) || cx.within(ctx).enter().is_err() {
+        let replies = waiting >= MAX_WORDS || cx.shared.prints.load(Ordering::Relaxed);
+        let Some(arena) = arena.filter(|_| !replies && !self.refused) else { return };
+        if cx.within(ctx).enter().is_err() {
             return;
         }
         let device = lock(&cx.shared.tables).device_of(ctx).filter(|device| writes(cx, *device));

@@ -1185,6 +1185,15 @@ pub(super) fn dispatch(
                 bodies::cu_link_destroy(deferred, cx, call, reply)
             })
         }
+        // vcudaCtxSynchronize
+        1000 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaCtxSynchronize, reply| {
+                bodies::vcuda_ctx_synchronize(deferred, cx, call, reply)
+            },
+        ),
         _ => unknown(command, reply),
     }
 }

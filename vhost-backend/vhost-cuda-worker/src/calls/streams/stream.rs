@@ -2,7 +2,7 @@
 
 use cuda_api::sys::{CUcontext, CUevent_flags, CUstream_flags};
 use protocol::calls as api;
-use protocol::ids::GreenId;
+use protocol::ids::{GreenId, StreamId};
 use protocol::options::STREAM_ATTRIBUTES;
 use protocol::words::WaitValue;
 
@@ -11,7 +11,7 @@ use crate::calls::code::launch::attribute;
 use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
 use crate::calls::commands::result::number;
-use crate::calls::commands::waits::Completion;
+use crate::calls::commands::waits::{Completion, Which};
 use crate::calls::commands::words::Word;
 use crate::calls::contexts::charges::{Reservation, Settled, forget_stream, kind, reserve_stream};
 use crate::calls::gate::pass::Pass;
@@ -215,7 +215,7 @@ pub(in crate::calls) fn cu_ctx_synchronize(
     _: api::CuCtxSynchronize,
     reply: ReplyTo,
 ) {
-    deferred.wait_context(cx, Completion::Answer(reply));
+    deferred.wait_streams(cx, Which::All, None, Completion::Answer(reply));
 }
 
 pub(in crate::calls) fn cu_stream_synchronize(
@@ -224,11 +224,21 @@ pub(in crate::calls) fn cu_stream_synchronize(
     call: api::CuStreamSynchronize,
     reply: ReplyTo,
 ) {
-    match cx.enter().and_then(|_| stream_of(cx, call.h_stream)) {
+    synchronize(deferred, cx, (call.h_stream, None), reply);
+}
+
+/// Waits for a stream. The GPU can write a word then.
+fn synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    (id, word): (StreamId, Option<Word>),
+    reply: ReplyTo,
+) {
+    match cx.enter().and_then(|_| stream_of(cx, id)) {
         Ok((stream, _)) if stream.is_null() => {
-            deferred.wait_legacy(cx, Completion::Answer(reply));
+            deferred.wait_streams(cx, Which::Blocking, word, Completion::Answer(reply));
         }
-        Ok((stream, ctx)) => deferred.wait_stream(cx, stream, ctx, Completion::Answer(reply)),
+        Ok(stream) => deferred.wait_stream(cx, stream, word, Completion::Answer(reply)),
         Err(error) => reply.finish(error.0, &[]),
     }
 }
@@ -252,10 +262,7 @@ pub(in crate::calls) fn vcuda_stream_synchronize(
     reply: ReplyTo,
 ) {
     let word = Word { offset: call.word, value: WaitValue(call.value) };
-    match cx.enter().and_then(|_| stream_of(cx, call.h_stream)) {
-        Ok(stream) => deferred.wait_stream_with(cx, stream, word, Completion::Answer(reply)),
-        Err(error) => reply.finish(error.0, &[]),
-    }
+    synchronize(deferred, cx, (call.h_stream, Some(word)), reply);
 }
 
 pub(in crate::calls) fn vcuda_event_synchronize(
@@ -269,4 +276,14 @@ pub(in crate::calls) fn vcuda_event_synchronize(
         Ok(()) => deferred.wait_event_with(cx, call.h_event, word, Completion::Answer(reply)),
         Err(error) => reply.finish(error.0, &[]),
     }
+}
+
+pub(in crate::calls) fn vcuda_ctx_synchronize(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCtxSynchronize,
+    reply: ReplyTo,
+) {
+    let word = Word { offset: call.word, value: WaitValue(call.value) };
+    deferred.wait_streams(cx, Which::All, Some(word), Completion::Answer(reply));
 }

@@ -37,6 +37,10 @@ impl Bench {
         self.begin(thread, &VcudaEventSynchronize { h_event, word: WORD, value });
     }
 
+    fn wait_context(&mut self, thread: u32) {
+        self.begin(thread, &VcudaCtxSynchronize { word: WORD, value: VALUE.0 });
+    }
+
     fn record_event(&mut self, stream: u64) {
         let (h_event, h_stream) = (EventId(EVENT), StreamId(stream));
         self.post(&CuEventRecordWithFlags { h_event, h_stream, flags: 0 });
@@ -99,6 +103,9 @@ fn the_gpu_writes_the_word_of_a_wait() {
             bench.record_event(stream);
             bench.wait_event(WAITER);
             bench.assert_word_comes(WAITER, &format!("event in stream {stream}"));
+            bench.stop(stream);
+            bench.wait_context(WAITER);
+            bench.assert_word_comes(WAITER, &format!("context with work in stream {stream}"));
         }
         // Each guest thread has its own default stream.
         bench.begin(WAITER, &VcudaHostFunc { h_stream: StreamId::PER_THREAD, token: 7 });
@@ -120,6 +127,24 @@ fn finished_work_needs_no_word() {
         assert_eq!(bench.ended(WAITER), 0);
         bench.wait_event(WAITER);
         assert_eq!(bench.ended(WAITER), 0);
+        assert_eq!(bench.word(WORD).load(Ordering::Relaxed), 0);
+    });
+}
+
+#[test]
+fn one_word_does_not_stand_for_several_streams() {
+    alone("words::one_word_does_not_stand_for_several_streams", |mut bench| {
+        bench.streams();
+        bench.stop(BLOCKING);
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 43 });
+        bench.wait_context(WAITER);
+        assert!(!bench.is_answered(WAITER));
+        bench.go_on();
+        bench.run_host_func(43);
+        assert_eq!(bench.ended(WAITER), 0);
+        assert_eq!(bench.word(WORD).load(Ordering::Relaxed), 0);
+        bench.wait_context(WAITER);
+        assert_eq!(bench.ended(WAITER), 0, "nothing is unfinished");
         assert_eq!(bench.word(WORD).load(Ordering::Relaxed), 0);
     });
 }
