@@ -71,6 +71,7 @@ mod thread_waits;
 mod unsupported;
 mod virtual_memory;
 mod visible_devices;
+mod waits;
 
 use crate::case::{Case, cases};
 
@@ -138,6 +139,7 @@ const FAMILIES: &[&[Case]] = &[
     stream_query::CASES,
     thread_exit::CASES,
     thread_waits::CASES,
+    waits::CASES,
     synchrony::CASES,
     synchrony_batch::CASES,
     synchrony_box::CASES,

@@ -100,7 +100,8 @@ impl Session {
     }
 
     /// Polls a word and a reply. After the usual time, sleeps until the worker replies, unless the
-    /// GPU will write the word and the caller `spins`.
+    /// GPU will write the word and the caller `spins`. If it does, and the word isn't armed yet, the
+    /// thread looks again after pauses of increasing length.
     fn poll(
         &self,
         live: &Live,
@@ -115,15 +116,19 @@ impl Session {
         if let Some(end) = live.spin.until(&mut end) {
             return Ok(end);
         }
+        let spins = spins && self.config.spin_on_words;
+        // The worker may still arm the word, but doesn't wake this thread then.
+        let mut pause = if spins { SHORT_SLEEP } else { super::RECHECK };
         loop {
-            let spins = spins && self.config.spin_on_words && word.progress() == Progress::Armed;
-            let limit = if spins { SHORT_SLEEP } else { super::RECHECK };
-            if spins && let Some(end) = live.word_spin.until(&mut end) {
+            let armed = spins && word.progress() == Progress::Armed;
+            if armed && let Some(end) = live.word_spin.until(&mut end) {
                 return Ok(end);
             }
+            let limit = if armed { SHORT_SLEEP } else { pause };
             if let Some(end) = self.sleep(live, name, limit, &mut end)? {
                 return Ok(end);
             }
+            pause = (pause * 2).min(super::RECHECK);
         }
     }
 }

@@ -15,6 +15,8 @@ const EVENT: Work = Work::Event(EventId(8));
 /// An action of the worker or the GPU.
 #[derive(Clone, Copy, Debug)]
 enum Act {
+    /// The worker arms the word of the latest wait, 20 ms after it has taken the call.
+    Arm,
     /// The GPU reaches the oldest point that it hasn't reached.
     Reach,
     /// The worker replies to the oldest wait with this result and posted error.
@@ -55,6 +57,7 @@ impl Worker {
         let word = |at: u64| unsafe { AtomicU64::from_ptr(arena.wrapping_add(at as usize).cast()) };
         let (mut ring, mut args) = (HostRing::new(shared), Vec::new());
         let (mut replies, mut unreached) = (VecDeque::new(), VecDeque::new());
+        let mut latest = None;
         while !link.stop.load(Ordering::Relaxed) {
             while let Some(cmd) = ring.pop(&mut args).unwrap() {
                 let with_word = match cmd.opcode {
@@ -79,6 +82,7 @@ impl Worker {
                     Some((at, value)) => {
                         assert!(at % 8 == 0 && at + 8 <= ARENA);
                         replies.push_back(cmd.reply as usize);
+                        latest = Some((at, value));
                         if self.arms.load(Ordering::Relaxed) {
                             word(at).store(value.0, Ordering::Release);
                             unreached.push_back((at, value));
@@ -90,6 +94,12 @@ impl Worker {
                 self.opcodes.lock().push(cmd.opcode);
             }
             match acts.recv_timeout(Duration::from_micros(50)) {
+                Ok(Act::Arm) => {
+                    std::thread::sleep(Duration::from_millis(20));
+                    let (at, value): (u64, WaitValue) = latest.expect("a wait");
+                    word(at).store(value.0, Ordering::Release);
+                    unreached.push_back((at, value));
+                }
                 Ok(Act::Reach) => {
                     let (at, value): (u64, WaitValue) = unreached.pop_front().expect("a word");
                     word(at).store(value.reached(), Ordering::Release);
@@ -255,4 +265,14 @@ fn managed_variables_are_copied_before_a_wait_ends() {
     assert_eq!(session.wait_for_work(STREAM, true), Ok(()));
     assert_eq!(bench.worker.count(VcudaStreamSynchronize::OPCODE), 0);
     assert_eq!(bench.worker.count(CuStreamSynchronize::OPCODE), 1);
+}
+
+/// The worker arms a word late if it holds the work or must register memory first.
+#[test]
+fn a_word_that_is_armed_late_ends_a_wait() {
+    let bench = Bench::new();
+    bench.worker.arms.store(false, Ordering::Relaxed);
+    let acts = [Act::Arm, Act::Reach];
+    assert_eq!(bench.wait(STREAM, true, &acts), Ok(()));
+    assert_eq!(bench.wait(EVENT, true, &acts), Ok(()));
 }
