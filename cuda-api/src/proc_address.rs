@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_failed_lookup_has_a_reason() {
         assert_eq!(resolve("cuNoSuchFunction", 12000, 0), Ok(Lookup::SymbolNotFound));
-        // An exported name is not a base name.
+        // The name has no version suffix, even if a symbol with that suffix is exported.
         assert_eq!(resolve("cuMemAlloc_v2", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("cuLibraryLoadData", 11080, 0), Ok(Lookup::VersionNotSufficient));

@@ -109,8 +109,8 @@ pub unsafe extern "C" fn create_key(
     }
     let mut key = Vec::new();
     if executes_ptx {
-        // The result of linking with link-time optimization is PTX, too. Programs on other devices
-        // must not find it.
+        // A link with link-time optimization leaves PTX in place of machine code in the cache. A
+        // program that shares the directory but uses a GPU expects machine code, so its key differs.
         append(&mut key, b"PTX");
     }
     for number in [kind, architecture, variant] {

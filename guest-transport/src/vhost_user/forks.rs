@@ -36,7 +36,7 @@ impl Run {
     }
 }
 
-/// The copies that a child gets from a fork in progress.
+/// Copies of registered memory and of the stack, for the child of a fork in progress.
 #[derive(Default)]
 pub struct Copies {
     /// The copies of runs. A child doesn't inherit a run that couldn't be copied.

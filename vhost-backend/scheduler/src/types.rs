@@ -179,8 +179,8 @@ pub enum Obstacle {
     Contexts(VmKey),
     /// The VM's turn is ending, perhaps on other GPUs. It queues for all of its GPUs afterwards.
     Drains,
-    /// The GPU, or another one that the VM needs at the same time, is kept free for the VM named
-    /// here. `None` if that GPU isn't kept free for the waiting VM yet.
+    /// The waiting VM needs a GPU, perhaps another one at the same time, that is reserved for the VM
+    /// named here. `None` if nobody has reserved it, and the waiting VM must do so first.
     Reserved(Option<VmKey>),
     /// The VM named here has a turn.
     Turn(VmKey),

@@ -240,9 +240,9 @@ mod tests {
         let (places, theirs) = Places::create().unwrap();
         let found = in_another_namespace(theirs, |pid| files.give(pid, places).unwrap());
         assert_eq!(found, (vec!["shared".to_owned(), "cached".to_owned()], 2));
-        // This process is in place of a worker that hasn't entered its jail yet, so that its
-        // directories are the host's. Since Linux 6.15, the files are mounted over `places` anyway,
-        // but the host doesn't see them.
+        // A worker that hasn't entered its jail yet has the host's mount namespace, as this process
+        // has. The mounts in `places` aren't in that namespace, so the host doesn't see the VM's
+        // files. Linux reports this as an error before 6.15, and as success from then on.
         let (places, _theirs) = Places::create().unwrap();
         let _ = files.give(std::process::id(), places);
         assert_eq!(visible(), 0);

@@ -39,9 +39,9 @@ struct Start<'a> {
     vm: Option<&'a str>,
     /// The pipe directory of the MPS daemon for which the process waits.
     pipe: Option<PathBuf>,
-    /// What the process mounts in its jail.
+    /// The file systems that a worker mounts in its jail.
     mounts: Option<Each<OwnedFd>>,
-    /// The places of its VM's files there, if it has no VM yet.
+    /// If the worker has no VM yet, the same mounts, over which its VM's files are mounted later.
     places: Option<Places>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Process {
     /// How the process ended, if it has been reaped.
     pub(crate) end: Option<End>,
     pub(crate) kept: KeptFds,
-    /// The places of its VM's files, if it's a worker that has no VM yet.
+    /// If it's a worker that has no VM yet, the mounts over which its VM's files are mounted later.
     places: Option<Places>,
 }
 

@@ -37,8 +37,8 @@ pub(crate) struct Cgroups {
     memory: u64,
 }
 
-/// The limits that apply if the VM's settings have none. `None` if the limit is set, or if its
-/// controller is missing.
+/// The limits that apply if the VM's settings have none. A limit is `None` if the settings have it,
+/// or if its controller is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Defaults {
     memory: Option<u64>,
