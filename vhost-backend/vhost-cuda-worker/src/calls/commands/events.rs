@@ -126,7 +126,10 @@ impl Marks for PoolMarks<'_> {
         if found.is_none() {
             self.pool.wanted = Some(ctx);
         }
-        self.record(found?.real.0, ctx)
+        // If the legacy stream is empty, a mark would show nothing. While it's pending, the context
+        // would seem to have work.
+        let real = found.filter(|_| !self.is_empty(stream, ctx))?.real;
+        self.record(real.0, ctx)
     }
 
     fn is_reached(&self, mark: DriverHandle<CUevent>) -> bool {
@@ -137,8 +140,11 @@ impl Marks for PoolMarks<'_> {
         self.pool.give_back(ctx, mark);
     }
 
-    fn is_empty(&self, stream: DriverHandle<CUstream>) -> bool {
+    fn is_empty(&self, stream: CUstream, ctx: ContextId) -> bool {
+        // The legacy stream is that of the current context.
+        let entered = self.cx.within(ctx).enter();
         // SAFETY: the gate forgets a stream before the stream is destroyed.
-        (unsafe { self.cx.driver().cuStreamQuery(stream.0) }) != Err(CuError::NOT_READY)
+        let query = || unsafe { self.cx.driver().cuStreamQuery(stream) };
+        entered.and_then(|_| query()) != Err(CuError::NOT_READY)
     }
 }

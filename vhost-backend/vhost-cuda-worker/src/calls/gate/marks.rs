@@ -23,6 +23,6 @@ pub(in crate::calls) trait Marks {
     /// Returns a mark that is no longer needed, so that its event can be reused.
     fn give_back(&mut self, ctx: ContextId, mark: DriverHandle<CUevent>);
 
-    /// Returns true if no work is left in the stream, or if the stream's context has failed.
-    fn is_empty(&self, stream: DriverHandle<CUstream>) -> bool;
+    /// Returns true if no work is left in the stream of this context, or if the context has failed.
+    fn is_empty(&self, stream: CUstream, ctx: ContextId) -> bool;
 }

@@ -269,7 +269,7 @@ impl Stream {
         // Without marks, only a query of the stream shows whether it's empty. Query it only if that
         // matters.
         if (crowded || timed) && self.marks.is_empty() && self.since.weight > 0 {
-            if marks.is_empty(self.real) {
+            if marks.is_empty(self.real.0, self.ctx) {
                 let segment = std::mem::take(&mut self.since);
                 retire(self, segment);
             } else if timed && device.mode() == Mode::Unlimited {

@@ -67,6 +67,36 @@ fn commands_of_a_destroyed_stream_still_run() {
 }
 
 #[test]
+fn work_in_a_legacy_stream_is_seen_while_another_context_is_current() {
+    let test = "account::work_in_a_legacy_stream_is_seen_while_another_context_is_current";
+    alone(test, |mut bench| {
+        let (context, legacy, other) = (bench.ctx, StreamId(0), ContextId(78));
+        bench.streams();
+        let a = bench.alloc(4096);
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: other });
+        for mode in [Mode::Window, Mode::Unlimited] {
+            bench.ctx = context;
+            bench.grant(mode, 1_000_000);
+            for _ in 0..4 {
+                bench.fill(a, 1, 256, 0);
+                bench.good(&CuStreamSynchronize { h_stream: legacy });
+            }
+            let finished = bench.finished();
+            bench.long_work(a, 0);
+            bench.ctx = other;
+            bench.good(&CuStreamQuery { h_stream: legacy });
+            for _ in 0..20 {
+                bench.executor.poll();
+                assert_eq!(bench.finished(), finished, "{mode:?}");
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            bench.executor.host_func_ended();
+            bench.until("drained", |bench| !bench.is_active());
+        }
+    });
+}
+
+#[test]
 fn commands_run_until_their_context_has_ended() {
     alone("account::commands_run_until_their_context_has_ended", |mut bench| {
         bench.streams();
