@@ -139,6 +139,11 @@ fn per_thread(cx: &Cx<'_>) -> CuResult<u64> {
     Ok(context.terms.per_thread())
 }
 
+/// The number of times that [`is_idle`] queries a stream, and the pause after each. The worker's own
+/// marks may still be in streams whose work has ended, and take microseconds.
+const RETRIES: u32 = 10;
+const RETRY: std::time::Duration = std::time::Duration::from_micros(200);
+
 /// Returns whether the current context has nothing left to do. No kernel can be launched in it
 /// meanwhile.
 fn is_idle(cx: &Cx<'_>) -> bool {
@@ -149,7 +154,15 @@ fn is_idle(cx: &Cx<'_>) -> bool {
     let mut all = streams.chain(of_threads).chain([std::ptr::null_mut()]);
     // SAFETY: the context is entered, and the streams are live, because a stream is removed from the
     // tables before it is destroyed.
-    all.all(|stream| unsafe { cx.driver().cuStreamQuery(stream) }.is_ok())
+    all.all(|stream| {
+        (0..RETRIES).any(|_| {
+            let is_empty = unsafe { cx.driver().cuStreamQuery(stream) }.is_ok();
+            if !is_empty {
+                std::thread::sleep(RETRY);
+            }
+            is_empty
+        })
+    })
 }
 
 /// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and
