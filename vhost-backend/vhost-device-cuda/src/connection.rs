@@ -52,13 +52,23 @@ pub(super) fn accept(
                 continue;
             }
         };
-        let (daemon, backend) = match start(&mut listener, setup, link, &place, &exports) {
-            Ok(started) => started,
+        let failed = |error: &dyn std::fmt::Display| {
+            tracing::error!(vm = setup.name, "cannot serve a front end: {error}");
+        };
+        let (mut daemon, backend) = match prepare(setup, link, &place, &exports) {
+            Ok(prepared) => prepared,
             Err(error) => {
-                tracing::error!(vm = setup.name, "cannot serve a front end: {error}");
+                failed(&error);
+                // Otherwise, the front end would wait, and this loop would try again at once.
+                drop(waiting.accept());
                 continue;
             }
         };
+        if let Err(error) = daemon.start(&mut listener) {
+            failed(&error);
+            backend.close();
+            continue;
+        }
         let name = setup.name.clone();
         std::thread::Builder::new()
             .name("connection".into())
@@ -73,8 +83,8 @@ fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
     ready.map(drop).map_err(|error| os("cannot watch the socket")(error.into()))
 }
 
-fn start(
-    listener: &mut Listener,
+/// Prepares a device for a front end that hasn't been accepted yet.
+fn prepare(
     setup: &DeviceSetup,
     link: &Arc<Link>,
     place: &Arc<Place>,
@@ -83,16 +93,12 @@ fn start(
     let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
     let backend = Arc::new(Backend::new(setup, link, place, exports)?);
     let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
-    let mut daemon =
+    let daemon =
         VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;
     let handlers = daemon.get_epoll_handlers();
     let handler =
         handlers.first().ok_or_else(|| std::io::Error::other("the event thread is missing"))?;
     backend.watch_from(handler)?;
-    if let Err(error) = daemon.start(listener) {
-        backend.close();
-        return Err(text(error));
-    }
     Ok((daemon, backend))
 }
 
