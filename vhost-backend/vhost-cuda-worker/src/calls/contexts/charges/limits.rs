@@ -1,5 +1,7 @@
 //! Sets the limits of a context, such as the stack size, and charges for the memory that they take.
 
+use std::time::Duration;
+
 use cuda_api::sys::CUlimit;
 use protocol::calls as api;
 
@@ -139,14 +141,24 @@ fn per_thread(cx: &Cx<'_>) -> CuResult<u64> {
     Ok(context.terms.per_thread())
 }
 
-/// The number of times that [`is_idle`] queries a stream, and the pause after each. The worker's own
-/// marks may still be in streams whose work has ended, and take microseconds.
-const RETRIES: u32 = 10;
-const RETRY: std::time::Duration = std::time::Duration::from_micros(200);
+/// The number of times that [`is_idle`] looks at the streams, and the pause in between. The worker's
+/// own marks may still be in streams whose work has ended, and take microseconds.
+const LOOKS: u32 = 10;
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// Returns whether the current context has nothing left to do. No kernel can be launched in it
 /// meanwhile.
 fn is_idle(cx: &Cx<'_>) -> bool {
+    (0..LOOKS).any(|look| {
+        if look > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        are_empty(cx)
+    })
+}
+
+/// Returns whether all streams of the current context are empty.
+fn are_empty(cx: &Cx<'_>) -> bool {
     let tables = &mut *lock(&cx.shared.tables);
     let streams = tables.streams.values_mut().filter(|stream| stream.ctx == cx.ctx);
     let streams = streams.map(|stream| stream.real.0);
@@ -154,15 +166,7 @@ fn is_idle(cx: &Cx<'_>) -> bool {
     let mut all = streams.chain(of_threads).chain([std::ptr::null_mut()]);
     // SAFETY: the context is entered, and the streams are live, because a stream is removed from the
     // tables before it is destroyed.
-    all.all(|stream| {
-        (0..RETRIES).any(|_| {
-            let is_empty = unsafe { cx.driver().cuStreamQuery(stream) }.is_ok();
-            if !is_empty {
-                std::thread::sleep(RETRY);
-            }
-            is_empty
-        })
-    })
+    all.all(|stream| unsafe { cx.driver().cuStreamQuery(stream) }.is_ok())
 }
 
 /// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and
