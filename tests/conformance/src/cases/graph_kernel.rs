@@ -1,7 +1,7 @@
 //! Kernel nodes: their parameters, in both versions, and their attributes.
 
 use super::cases;
-use super::graph::{add, empty, graph, instantiate, launch, run};
+use super::graph::{add, empty, graph, instantiate, launch, one_thread, run};
 use crate::cuda::{cu, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
@@ -109,17 +109,7 @@ cases! {
                 let target = pointer + 4 * index as u64;
                 let value = if index % 2 == 0 { 100 + round } else { 7 };
                 let mut parameters = [parameter(&target), parameter(&value), parameter(&count)];
-                let params = CUDA_KERNEL_NODE_PARAMS {
-                    func: function,
-                    gridDimX: 1,
-                    gridDimY: 1,
-                    gridDimZ: 1,
-                    blockDimX: 1,
-                    blockDimY: 1,
-                    blockDimZ: 1,
-                    kernelParams: parameters.as_mut_ptr(),
-                    ..Default::default()
-                };
+                let params = one_thread(function, &mut parameters);
                 match round {
                     0 => cu!(cuda, cuGraphAddKernelNode_v2(node, graph, null(), 0, &params))?,
                     _ => cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, *node, &params))?,

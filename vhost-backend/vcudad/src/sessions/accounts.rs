@@ -72,6 +72,19 @@ fn unused(ledger: &Ledger, worker: WorkerId, device: u32, page: &GateMap) -> u64
     gate.map_or(0, |gate| gate.credit.bytes().min(ledger.memory_of(worker, device)))
 }
 
+/// Releases credit that was taken back from a worker on one of its GPUs.
+fn withdraw(
+    ledger: &mut Ledger,
+    changes: &mut Vec<LedgerChange>,
+    (worker, device): (WorkerId, u32),
+    bytes: u64,
+) {
+    let bytes = ledger.withdraw(worker, device, bytes);
+    if bytes > 0 {
+        changes.push(LedgerChange::Release(worker, device, bytes, Charge::Memory));
+    }
+}
+
 /// The calls that a session had made when they were last counted, and since when it has made none.
 type LastCalls = (u64, u64);
 
@@ -232,11 +245,8 @@ impl Accounts {
         let gate = page.and_then(|page| page.gpus.get(device as usize));
         if let Some(gate) = gate.filter(|gate| gate.credit.is_taken()) {
             gate.begin_memory();
-            let excess = self.ledger.withdraw(worker, device, gate.credit.take_excess());
-            if excess > 0 {
-                let change = LedgerChange::Release(worker, device, excess, Charge::Memory);
-                self.changes.push(change);
-            }
+            let excess = gate.credit.take_excess();
+            withdraw(&mut self.ledger, &mut self.changes, (worker, device), excess);
             let lacking = CREDIT.saturating_sub(gate.credit.bytes());
             let more = self.ledger.advance(worker, device, lacking, PIECE);
             if more > 0 {
@@ -257,11 +267,8 @@ impl Accounts {
                     continue;
                 }
                 gate.begin_memory();
-                let bytes = self.ledger.withdraw(*worker, device, gate.credit.withdraw());
-                if bytes > 0 {
-                    let change = LedgerChange::Release(*worker, device, bytes, Charge::Memory);
-                    self.changes.push(change);
-                }
+                let bytes = gate.credit.withdraw();
+                withdraw(&mut self.ledger, &mut self.changes, (*worker, device), bytes);
             }
         }
         self.publish(vm);

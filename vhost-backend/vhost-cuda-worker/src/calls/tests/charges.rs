@@ -84,6 +84,12 @@ impl Bench {
     }
 
     pub(super) fn launch_empty_in(&mut self, f: u64, h_stream: u64) -> u32 {
+        self.post_launch(f, h_stream);
+        self.posted_error()
+    }
+
+    /// Posts a launch of one thread, without parameters.
+    pub(super) fn post_launch(&mut self, f: u64, h_stream: u64) {
         self.post(&VcudaLaunch {
             f: FuncId(f),
             grid_x: 1,
@@ -97,7 +103,6 @@ impl Bench {
             params: &[],
             attributes: Default::default(),
         });
-        self.posted_error()
     }
 
     pub(super) fn set_limit(&mut self, limit: u32, value: usize) -> u32 {

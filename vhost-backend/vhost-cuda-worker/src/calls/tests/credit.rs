@@ -43,22 +43,6 @@ impl Bench {
         self.thread = THREAD;
         waits
     }
-
-    fn post_launch(&mut self, f: u64, h_stream: u64) {
-        self.post(&VcudaLaunch {
-            f: FuncId(f),
-            grid_x: 1,
-            grid_y: 1,
-            grid_z: 1,
-            block_x: 1,
-            block_y: 1,
-            block_z: 1,
-            shared_mem_bytes: 0,
-            h_stream: StreamId(h_stream),
-            params: &[],
-            attributes: Default::default(),
-        });
-    }
 }
 
 #[test]

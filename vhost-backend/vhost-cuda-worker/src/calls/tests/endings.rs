@@ -306,23 +306,7 @@ fn the_reader_does_not_find<'a, C: Call<'a>>(
 
 impl Bench {
     fn launch_kernel(&mut self, f: u64) -> u32 {
-        let (f, params, attributes) = (FuncId(f), [].as_slice(), Default::default());
-        let [grid_x, grid_y, grid_z, block_x, block_y, block_z] = [1; 6];
-        let (shared_mem_bytes, h_stream) = (0, StreamId(9));
-        self.post(&VcudaLaunch {
-            f,
-            grid_x,
-            grid_y,
-            grid_z,
-            block_x,
-            block_y,
-            block_z,
-            shared_mem_bytes,
-            h_stream,
-            params,
-            attributes,
-        });
-        self.posted_error()
+        self.launch_empty_in(f, 9)
     }
 }
 
