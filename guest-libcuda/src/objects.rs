@@ -26,7 +26,7 @@ pub struct Green {
     pub home: &'static Context,
     /// The primary context's id when the green context was created.
     pub home_id: ContextId,
-    /// The stream that stands for the default streams. Its work runs on the green context's SMs.
+    /// The stream that is used in place of the default streams. Its work runs on the green context's SMs.
     pub default_stream: StreamId,
     /// The CUgreenCtx handle. The CUcontext handle is in [`Context`].
     pub handle: OnceLock<usize>,

@@ -28,8 +28,8 @@ thread_local! {
     static SENT: Cell<Sent> = const { Cell::new(Sent { posted: 0, waited: 0, pending: 0, bytes: 0 }) };
 }
 
-/// What the calling thread has sent: commands without and with a reply, how many of the latter wait
-/// for the GPU's work, and bytes in both directions.
+/// Counts of the calling thread's commands without and with a reply, of those with a reply that wait
+/// for the GPU's work, and of bytes in both directions.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     posted: u64,

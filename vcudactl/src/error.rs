@@ -47,7 +47,7 @@ pub(crate) enum CtlError {
         path: PathBuf,
         /// The socket's group.
         group: String,
-        /// What to do to only read, if that's possible.
+        /// How to get read access without the control socket. Empty if there is no read socket.
         readers: String,
     },
     /// The connection failed in another way.
@@ -91,9 +91,9 @@ pub(crate) enum CtlError {
         vm: String,
         /// The step.
         step: String,
-        /// What happened.
+        /// The error.
         text: String,
-        /// What the cause probably is, and what to do.
+        /// The probable cause, and a remedy.
         advice: String,
     },
     /// A system call or other OS operation failed.

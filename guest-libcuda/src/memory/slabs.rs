@@ -12,7 +12,7 @@ pub const LARGEST: usize = 64 << 10;
 const FIRST_SLAB: usize = 64 << 10;
 const LARGEST_SLAB: usize = 1 << 20;
 
-/// What the allocations of a slab have in common.
+/// The properties that all allocations of a slab share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     /// Handle of the context that owns the memory.

@@ -40,7 +40,7 @@ pub(crate) struct Failure {
     pub(crate) gpu: Option<u32>,
     /// The number of the CUDA error. 0 if there is none.
     pub(crate) code: i32,
-    /// What happened.
+    /// The error.
     pub(crate) text: String,
 }
 

@@ -179,7 +179,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Returns a temporary directory that stands for the broker's cgroup, and cgroups below it.
+    /// Returns a temporary directory in place of the broker's cgroup, and cgroups below it.
     fn host(controllers: &str) -> (tempfile::TempDir, Cgroups) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cgroup.controllers"), controllers).unwrap();

@@ -248,7 +248,7 @@ fn sessions_of_a_batch_vm_get_short_time_slices_beside_an_awake_latency_vm() {
     let latency = VmKey(2);
     compute.set_vm(latency, vec![(GPU, Share { class: Class::Latency, ..Share::default() })]);
     let two = FakeWorker::start(&mut compute, 2, latency);
-    // Bit 5 in the word stands for this GPU, whose number is 5. No GPU has bit 31, so the call
+    // Bit 5 in the word is for this GPU, whose number is 5. No GPU has bit 31, so the call
     // returns the word at once instead of waiting for a change.
     let short = |worker: &FakeWorker| worker.page.worker.changed_short_slices(1 << 31);
     let beat = || {
