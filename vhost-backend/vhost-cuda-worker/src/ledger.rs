@@ -163,9 +163,11 @@ impl LedgerClient {
         }
     }
 
+    /// Returns the credit on a device, if the worker may use it. While the VM has other sessions, it
+    /// may not: the broker must publish each change before the program's call returns.
     fn credit(&self, device: i32) -> Option<&Credit> {
         let gpu = usize::try_from(device).ok().and_then(|device| self.page.gpus.get(device));
-        gpu.map(|gpu| &gpu.credit).filter(|credit| credit.is_taken())
+        gpu.map(|gpu| &gpu.credit).filter(|credit| credit.is_taken() && !credit.is_watched())
     }
 
     /// Takes memory from the credit, if it has enough.

@@ -3,9 +3,8 @@
 //! Programs call cuMemGetInfo often, and in loops, so workers don't ask the broker for its result.
 //! Instead, the broker publishes the state of an account on the gate pages of all workers that it
 //! concerns, before it replies to the request that has changed the account. So a program that has
-//! allocated memory finds that any other session of the VM already sees the new state. Of memory that
-//! workers take from their credit, other sessions see a moment later: the worker says so without
-//! waiting for an answer.
+//! allocated memory finds that any other session of the VM already sees the new state. A
+//! worker takes nothing from its credit while its VM has other sessions.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -142,9 +142,10 @@ fn per_thread(cx: &Cx<'_>) -> CuResult<u64> {
 }
 
 /// The number of times that [`is_idle`] looks at the streams, and the pause in between. The worker's
-/// own marks may still be in streams whose work has ended, and take microseconds.
-const LOOKS: u32 = 10;
-const PAUSE: Duration = Duration::from_micros(200);
+/// own marks may still be in streams whose work has ended. They take microseconds on a GPU, and
+/// longer on softgpu if other programs use all CPUs.
+const LOOKS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Returns whether the current context has nothing left to do. No kernel can be launched in it
 /// meanwhile.
