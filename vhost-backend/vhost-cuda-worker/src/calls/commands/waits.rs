@@ -13,11 +13,12 @@ use cuda_api::sys::{CUevent, CUstream};
 use protocol::ids::{ContextId, EventId};
 
 use crate::calls::commands::cx::Cx;
-use crate::calls::commands::events::{EventPool, query};
+use crate::calls::commands::events::{EventPool, OBSERVER, query};
 use crate::calls::commands::shared::Shared;
 use crate::calls::lock::lock;
 use crate::calls::memory::allocations::Freeing;
 use crate::calls::tables::driver_handle::DriverHandle;
+use crate::calls::tables::handles::ThreadStream;
 use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
 use crate::reply::ReplyTo;
@@ -292,11 +293,13 @@ fn record_all(
     Ok(list)
 }
 
-/// Returns whether the legacy stream of a context has unfinished commands, but no stream that
-/// synchronizes with it.
+/// Returns whether none of the streams that synchronize with the legacy stream of the current context
+/// has unfinished commands of the guest.
 pub(in crate::calls) fn only_legacy_is_busy(cx: &Cx<'_>) -> bool {
+    let key = ThreadStream { thread: OBSERVER, ctx: cx.ctx };
+    let observer = lock(&cx.shared.tables).thread_streams.of.get(&key).map(|of| of.real.0);
     let busy = cx.enter().and_then(|_| busy_streams(cx, Which::Blocking));
-    busy.is_ok_and(|streams| matches!(&*streams, [stream] if stream.0.is_null()))
+    busy.is_ok_and(|all| all.iter().all(|one| one.0.is_null() || Some(one.0) == observer))
 }
 
 /// Returns the streams in which events must be recorded to wait for streams of the current context.
