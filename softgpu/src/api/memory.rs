@@ -272,9 +272,11 @@ entries! {
     fn cuMemHostGetFlags(to: Out<c_uint>, address: *mut c_void) {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
-            // All host memory is mapped into the device's address space, regardless of the flags. It
-            // is also portable, but the driver reports that only if the program asked for it.
-            Some(Memory::Host(flags)) => to.set(flags | CU_MEMHOSTALLOC_DEVICEMAP),
+            // All host memory is portable and mapped into the device's address space, regardless of
+            // the flags. The driver reports only the latter, even if the program asked for both.
+            Some(Memory::Host(flags)) => {
+                to.set(flags & !CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+            }
             _ => Err(CuError::INVALID_VALUE),
         }
     }

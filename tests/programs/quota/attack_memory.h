@@ -164,12 +164,12 @@ class Memory {
             Report &report = tenant_.report();
             const size_t at = tenant_.random(Report::SHARED_HANDLES);
             int nobody = 0;
-            if (report.owners[at].compare_exchange_strong(nobody, -1)) {
+            if (report.processes > 1 && report.owners[at].compare_exchange_strong(nobody, -1)) {
                 report.handles[at] = handle;
                 report.owners[at] = getpid();
-                // Offer the memory for half a second, because the other processes may be in calls
-                // that take long.
-                for (int i = 0; i < 50 && !tenant_.over(); ++i) {
+                // The other processes may be in calls that take long, so wait until one of them has
+                // opened the memory.
+                for (int i = 0; i < 300 && report.owners[at] == getpid() && !tenant_.over(); ++i) {
                     usleep(10000);
                 }
                 report.owners[at] = 0;
@@ -181,13 +181,19 @@ class Memory {
     void ipc_other() {
         Report &report = tenant_.report();
         for (int at = 0; at < Report::SHARED_HANDLES; ++at) {
-            const int owner = report.owners[at];
+            int owner = report.owners[at];
             CUdeviceptr memory;
-            if (owner > 0 && owner != getpid() &&
+            if (owner <= 0 || owner == getpid()) {
+                continue;
+            }
+            const bool opened =
                 tenant_.did(IPC_OPEN,
                             cuIpcOpenMemHandle_v2_(&memory, report.handles[at],
                                                    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)) ==
-                    CUDA_SUCCESS) {
+                CUDA_SUCCESS;
+            // The owner may free the memory from now on, even while it is open.
+            report.owners[at].compare_exchange_strong(owner, 0);
+            if (opened) {
                 tenant_.call(cuIpcCloseMemHandle_(memory));
             }
         }

@@ -79,6 +79,8 @@ struct Report {
     // Set when a phase ends.
     std::atomic<bool> over;
     std::atomic<uint64_t> salt;
+    // The number of processes in this phase.
+    std::atomic<int> processes;
     // IPC handles that other processes may open. A handle may be stale or torn: its user expects a
     // refusal.
     CUipcMemHandle handles[SHARED_HANDLES];

@@ -152,6 +152,7 @@ static int run(Report &report, const Phase &phase, int contexts, uint64_t &seed,
         children[pid] = true;
     };
     report.over = false;
+    report.processes = phase.processes;
     for (int i = 0; i < phase.processes; ++i) {
         begin();
     }

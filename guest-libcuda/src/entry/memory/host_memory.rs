@@ -104,7 +104,8 @@ fn allocated(
         len: bytes as u64,
         kind,
         device_address,
-        flags: flags | CU_MEMHOSTALLOC_DEVICEMAP,
+        // The driver doesn't report PORTABLE.
+        flags: flags & !CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP,
         context: context.owner().handle(),
         device: context.device,
         id: 0,

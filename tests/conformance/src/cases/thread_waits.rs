@@ -152,8 +152,9 @@ impl Shared {
                 if !threads.iter().any(|thread| thread.is_finished()) {
                     self.until_waiting(threads.len());
                 }
-                // Work in the legacy stream holds up that of all threads.
-                if of == OWN {
+                // Work in the legacy stream holds up that of all threads. So can work in other
+                // streams if there are more of them than the GPU has connections, natively too.
+                if of == OWN && waits.len() < MANY {
                     refused!(cu!(cuda, cuEventQuery(self.behind)), NOT_READY);
                     scope.spawn(|| self.pass(cuda)).join().expect("the thread panicked")?;
                 }
