@@ -30,7 +30,10 @@ const MAX_WAITS: usize = 4096;
 /// tens of microseconds. (With NVIDIA's driver, a waiting thread spins the whole time.)
 const PATIENCE: Duration = Duration::from_millis(2);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
+/// The longest sleep during the first second. Later, sleeps are a thousandth of the time that has
+/// passed, up to `LONGEST_LATE_SLEEP`, because polls take 2% of a processor if sleeps take 1 ms.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+const LONGEST_LATE_SLEEP: Duration = Duration::from_millis(4);
 
 /// What remains to do for a call after its wait.
 pub(in crate::calls) enum Completion {
@@ -236,7 +239,8 @@ impl Waits {
         if quiet < PATIENCE {
             Pending::Soon
         } else {
-            Pending::Within((quiet / 64).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+            let longest = (quiet / 1000).clamp(LONGEST_SLEEP, LONGEST_LATE_SLEEP);
+            Pending::Within((quiet / 64).clamp(SHORTEST_SLEEP, longest))
         }
     }
 
