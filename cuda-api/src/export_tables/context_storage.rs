@@ -19,6 +19,10 @@ pub type Destructor = unsafe extern "C" fn(CUcontext, *mut c_void, *mut c_void);
 struct Entry {
     value: usize,
     destructor: Option<Destructor>,
+    /// The generation in which the value was stored.
+    stored: u64,
+    /// The context has ended, and the destructors of its values are being called.
+    ending: bool,
 }
 
 /// The addresses of the context and the key. They are only compared.
@@ -74,8 +78,10 @@ pub fn put(
     value: *mut c_void,
     destructor: Option<Destructor>,
 ) -> bool {
-    let entry = Entry { value: value.expose_provenance(), destructor };
-    match write().entry((context.addr(), key.addr())) {
+    let mut values = write();
+    let stored = GENERATION.load(Ordering::Relaxed);
+    let entry = Entry { value: value.expose_provenance(), destructor, stored, ending: false };
+    match values.entry((context.addr(), key.addr())) {
         hash_map::Entry::Occupied(_) => false,
         hash_map::Entry::Vacant(vacant) => {
             vacant.insert(entry);
@@ -111,17 +117,30 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
     })
 }
 
-/// Removes all values of a context, and calls their destructors. Call this in `cuCtxDestroy`,
-/// `cuDevicePrimaryCtxReset`, and the last `cuDevicePrimaryCtxRelease` when the context has been
-/// destroyed but is still the thread's current context, as NVIDIA's driver does (observed on an H200).
+/// Calls the destructors of all values of a context, and then removes the values. Call this in
+/// `cuCtxDestroy`, `cuDevicePrimaryCtxReset`, and the last `cuDevicePrimaryCtxRelease` when the context
+/// has been destroyed but is still the thread's current context. As with NVIDIA's driver (observed on an
+/// H200), the destructor of the value that was stored last comes first, and destructors can still look
+/// all values up, but can't replace them.
 #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the handle is only passed on")]
 pub fn context_ended(context: CUcontext) {
-    let ended: Vec<_> = {
+    let mut ended: Vec<_> = {
         let mut values = write();
-        values.extract_if(|key, _| key.0 == context.addr()).collect()
+        let of_context = values.iter_mut().filter(|(key, _)| key.0 == context.addr());
+        of_context
+            .map(|(key, entry)| {
+                entry.ending = true;
+                let destructor = entry.destructor.take();
+                (key.1, Entry { destructor, ..*entry })
+            })
+            .collect()
     };
+    if ended.is_empty() {
+        return;
+    }
+    ended.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.stored));
     // Don't hold the lock here, since a destructor may call back into this library.
-    for ((_, key), entry) in ended {
+    for (key, entry) in ended {
         if let Some(destructor) = entry.destructor {
             let key = core::ptr::with_exposed_provenance_mut(key);
             let value = core::ptr::with_exposed_provenance_mut(entry.value);
@@ -130,6 +149,7 @@ pub fn context_ended(context: CUcontext) {
             unsafe { destructor(context, key, value) };
         }
     }
+    write().retain(|key, entry| key.0 != context.addr() || !entry.ending);
 }
 
 #[cfg(test)]
@@ -181,9 +201,15 @@ mod tests {
     fn destructors_run_once_at_the_contexts_end_and_may_call_back() {
         static SUM: AtomicUsize = AtomicUsize::new(0);
         unsafe extern "C" fn destructor(context: CUcontext, key: *mut c_void, value: *mut c_void) {
-            SUM.fetch_add(value.addr(), Ordering::Relaxed);
-            assert_eq!(get(context, key), None);
-            delete(context, key);
+            let sum = SUM.fetch_add(value.addr(), Ordering::Relaxed);
+            // The value that was stored last comes first.
+            assert_eq!(sum, if key == pointer(2) { 0 } else { 10 });
+            assert_eq!(get(context, key), Some(value));
+            assert_eq!(get(context, pointer(1)), Some(pointer(1)));
+            assert!(!put(context, key, pointer(7), Some(destructor)));
+            if key == pointer(2) {
+                delete(context, key);
+            }
         }
         put(context(4), pointer(1), pointer(1), Some(destructor));
         put(context(4), pointer(2), pointer(10), Some(destructor));
@@ -193,6 +219,7 @@ mod tests {
         context_ended(context(4));
         context_ended(context(4));
         assert_eq!(SUM.load(Ordering::Relaxed), 11);
+        assert_eq!(get(context(4), pointer(1)), None);
         assert_eq!(get(context(5), pointer(1)), Some(pointer(1000)));
     }
 }
