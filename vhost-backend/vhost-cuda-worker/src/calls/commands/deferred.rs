@@ -222,6 +222,8 @@ impl Deferred {
         result: CuResult,
         completion: Completion,
     ) {
+        // As natively, memory that was freed in a stream is free once the program has waited for it.
+        self.poll_async_frees();
         match completion {
             Completion::Answer(reply) => {
                 self.watch.report_output(cx, reply).finish(number(result), &[]);
@@ -319,11 +321,22 @@ impl Deferred {
         Some(lock(&cx.shared.memory.plan).untake(free.freeing))
     }
 
-    /// Frees the memory of all stream-ordered frees that the GPU has reached. Returns when to poll
-    /// again.
-    pub(in crate::calls) fn poll_async_frees(&mut self) -> Pending {
+    /// Frees the memory of stream-ordered frees, unless an allocation may reuse it soon. Returns when
+    /// to call this again.
+    pub(in crate::calls) fn poll_old_async_frees(&mut self) -> Pending {
         if self.async_frees.is_empty() {
             return Pending::Nothing;
+        }
+        if self.async_frees.are_due() {
+            self.poll_async_frees();
+        }
+        if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
+    }
+
+    /// Frees the memory of all stream-ordered frees that the GPU has reached.
+    pub(in crate::calls) fn poll_async_frees(&mut self) {
+        if self.async_frees.is_empty() {
+            return;
         }
         let shared = self.shared.clone();
         for free in self.async_frees.take_reached(&shared.driver) {
@@ -334,7 +347,6 @@ impl Deferred {
                 self.give_back_later(ctx, mapping, || {});
             }
         }
-        if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
     }
 
     /// Unmaps all memory that the session's pools keep and no allocation uses.

@@ -249,7 +249,7 @@ impl Executor for Calls {
     }
 
     fn poll(&mut self) -> Pending {
-        let others = self.poll_gate().min(self.deferred.poll_async_frees());
+        let others = self.poll_gate().min(self.deferred.poll_old_async_frees());
         self.deferred.poll_waiters();
         others.min(self.deferred.poll_waits())
     }

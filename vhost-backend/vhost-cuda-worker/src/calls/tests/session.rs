@@ -487,6 +487,36 @@ fn stream_ordered_memory_is_freed_when_its_stream_reaches_the_free() {
 }
 
 #[test]
+fn memory_stays_reusable_after_a_stream_ordered_free_until_a_wait() {
+    alone("memory_stays_reusable_after_a_stream_ordered_free_until_a_wait", |mut bench| {
+        let h_stream = StreamId(500);
+        bench.post(&CuStreamCreateWithPriority { ph_stream: h_stream, flags: 1, priority: 0 });
+        let mut tries = 0;
+        loop {
+            let dptr = bench.good(&CuMemAllocAsync { bytesize: 4 << 20, h_stream }).dptr;
+            let used = bench.used();
+            let start = std::time::Instant::now();
+            bench.post(&CuMemFreeAsync { dptr, h_stream });
+            bench.executor.poll();
+            let still_used = bench.used();
+            // On a busy machine, the memory may have been kept for its full time.
+            tries += 1;
+            if start.elapsed().as_micros() < 500 {
+                assert_eq!(still_used, used, "the memory was freed at once");
+                break;
+            }
+            assert!(tries < 1000, "the machine is too slow");
+        }
+        bench.good(&CuStreamSynchronize { h_stream });
+        let start = std::time::Instant::now();
+        while bench.used() > 0 {
+            assert!(start.elapsed().as_secs() < 10, "the wait didn't free the memory");
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
 fn invalid_commands_are_answered_with_errors() {
     alone("invalid_commands_are_answered_with_errors", |mut bench| {
         assert_eq!(bench.raw(0, &[]).0, CuError::NOT_SUPPORTED.0);

@@ -2,6 +2,7 @@
 //! freed.
 
 use std::collections::{HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use cuda_api::sys::CUevent;
 use protocol::calls::VcudaMemCreate;
@@ -92,18 +93,36 @@ impl Waiters {
     }
 }
 
-/// Stream-ordered frees that the GPU hasn't reached yet, oldest first.
+/// Stream-ordered frees that haven't taken effect yet, oldest first.
 #[derive(Default)]
 pub(in crate::calls) struct AsyncFrees {
     list: VecDeque<AsyncFree>,
+    /// The time since which the list isn't empty.
+    since: Option<Instant>,
 }
+
+/// How long memory stays reusable after a stream-ordered free, even if the GPU has reached it. A program
+/// that allocates the same size again soon needs no new memory then.
+const REUSABLE: Duration = Duration::from_millis(1);
+/// With more frees than this, the memory of all that the GPU has reached is freed at once.
+const MOST_REUSABLE: usize = 64;
 
 impl AsyncFrees {
     pub(in crate::calls) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
+    /// Returns whether the memory of frees that the GPU has reached should be freed, though no
+    /// call depends on it.
+    pub(in crate::calls) fn are_due(&self) -> bool {
+        self.list.len() > MOST_REUSABLE
+            || self.since.is_none_or(|since| since.elapsed() >= REUSABLE)
+    }
+
     pub(in crate::calls) fn add(&mut self, free: AsyncFree) {
+        if self.list.is_empty() {
+            self.since = Some(Instant::now());
+        }
         self.list.push_back(free);
     }
 
