@@ -1,7 +1,11 @@
 //! The text form of UUIDs and PCI addresses, the first form of properties, and the selection of
 //! devices with CUDA_VISIBLE_DEVICES.
 
+use crate::error::{CuError, CuResult};
 use crate::sys::{CUdevice_attribute as A, CUdevprop};
+
+/// The beginning of a UUID as text.
+const UUID_PREFIX: &str = "GPU-";
 
 /// Returns the answer of `cuDeviceGetProperties` for a device with these attributes.
 pub fn properties(get: impl Fn(A) -> i32) -> CUdevprop {
@@ -29,7 +33,7 @@ pub fn properties(get: impl Fn(A) -> i32) -> CUdevprop {
 
 /// Formats a UUID as NVIDIA's tools do.
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::from("GPU-");
+    let mut text = String::from(UUID_PREFIX);
     for (place, byte) in uuid.iter().enumerate() {
         if matches!(place, 4 | 6 | 8 | 10) {
             text.push('-');
@@ -95,42 +99,54 @@ fn number<T: TryFrom<u32>>(digits: &str) -> Option<T> {
 }
 
 /// Returns the indices of the devices that CUDA_VISIBLE_DEVICES (`wanted`) selects, in the order of
-/// its entries. The first entry that doesn't match a device ends the list. If two entries select
-/// the same device, no device is visible, as with NVIDIA's driver. If the variable isn't set, all
-/// devices are visible. (CUDA C++ Programming Guide, "CUDA Environment Variables".)
-pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
-    let Some(wanted) = wanted else { return (0..uuids.len()).collect() };
+/// its entries. The first entry decides whether the entries are UUIDs or indices. The first entry that
+/// doesn't match a device ends the list. If two entries select the same device, `cuInit` fails. If the
+/// variable isn't set, all devices are visible. (CUDA C++ Programming Guide, "CUDA Environment
+/// Variables"; NVIDIA's driver decides where the guide doesn't.)
+pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> CuResult<Vec<usize>> {
+    let Some(wanted) = wanted else { return Ok((0..uuids.len()).collect()) };
+    let are_uuids = wanted.starts_with(UUID_PREFIX);
     let mut places = Vec::new();
-    for entry in wanted.split(',').map(str::trim) {
-        let place = match entry.strip_prefix("GPU-") {
-            Some(prefix) => of_uuid(&prefix.to_ascii_lowercase(), uuids),
-            None => leading_number(entry).filter(|&place| place < uuids.len()),
+    for entry in wanted.split(',') {
+        let place = match are_uuids {
+            true => of_uuid(entry, uuids),
+            false => usize::try_from(leading_number(entry)).ok(),
         };
-        match place {
-            Some(place) if places.contains(&place) => return Vec::new(),
+        match place.filter(|&place| place < uuids.len()) {
+            Some(place) if places.contains(&place) => return Err(CuError::INVALID_DEVICE),
             Some(place) => places.push(place),
             None => break,
         }
     }
-    places
+    Ok(places)
 }
 
-/// Returns the decimal number at the beginning of an entry, as C's `strtoul` does: after an
-/// optional sign, and without what follows it. For example, `0x1` and `0;1` are 0. Negative and
-/// large numbers aren't the index of any device.
-fn leading_number(entry: &str) -> Option<usize> {
+/// Returns the decimal number at the beginning of an entry, as an `int` that C's `strtol` returned:
+/// after spaces and an optional sign, without what follows it, and modulo 2^32 unless it exceeds 64 bits.
+/// For example, `0x1` and `0;1` are 0. Returns -1 if there is no number.
+fn leading_number(entry: &str) -> i32 {
+    let entry = entry.trim_ascii_start();
     let digits = entry.strip_prefix(['+', '-']).unwrap_or(entry);
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    let number = digits[..end].parse().ok()?;
-    (number == 0 || !entry.starts_with('-')).then_some(number)
+    if end == 0 {
+        return -1;
+    }
+    let number: i64 = digits[..end].parse().unwrap_or(i64::MAX);
+    if entry.starts_with('-') { number.wrapping_neg() as i32 } else { number as i32 }
 }
 
-/// Returns the index of the device whose UUID begins with `prefix`, if there is exactly one.
-fn of_uuid(prefix: &str, uuids: &[[u8; 16]]) -> Option<usize> {
-    let named = |place: &usize| uuid_text(&uuids[*place])["GPU-".len()..].starts_with(prefix);
+/// Returns the index of the device whose UUID begins with an entry, if there is exactly one. Text after a
+/// complete UUID is ignored.
+fn of_uuid(entry: &str, uuids: &[[u8; 16]]) -> Option<usize> {
+    let wanted = entry.strip_prefix(UUID_PREFIX)?.to_ascii_lowercase();
+    let named = |place: &usize| {
+        let text = uuid_text(&uuids[*place]);
+        let digits = &text[UUID_PREFIX.len()..];
+        digits.starts_with(&wanted) || wanted.starts_with(digits)
+    };
     let mut matching = (0..uuids.len()).filter(named);
     match (matching.next(), matching.next()) {
-        (Some(place), None) if !prefix.is_empty() => Some(place),
+        (Some(place), None) if !wanted.is_empty() => Some(place),
         _ => None,
     }
 }
@@ -167,8 +183,10 @@ mod tests {
             (Some("2, 0"), vec![2, 0]),
             (Some("0,7,1"), vec![0]),
             (Some("-1"), vec![]),
-            (Some("1,1"), vec![]),
-            (Some("GPU-bb,0"), vec![2, 0]),
+            (Some("GPU-bb,0"), vec![2]),
+            (Some("0,GPU-bb"), vec![0]),
+            (Some(" GPU-bb"), vec![]),
+            (Some("GPU-abababab-abab-abab-abab-abababababab;0"), vec![1]),
             (Some("GPU-a"), vec![]),
             (Some("GPU-ABABABAB-abab-abab-abab-abababababab"), vec![1]),
             (Some("GPU-abababab-abab,GPU-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"), vec![1, 0]),
@@ -181,8 +199,15 @@ mod tests {
             (Some("- 1"), vec![]),
             (Some("+-1"), vec![]),
             (Some("99999999999999999999999"), vec![]),
+            (Some("4294967297"), vec![1]),
+            (Some("\t1 ,0"), vec![1, 0]),
+            (Some("2147483648"), vec![]),
+            (Some("2147483647"), vec![]),
         ] {
-            assert_eq!(visible(wanted, &three), expected, "{wanted:?}");
+            assert_eq!(visible(wanted, &three), Ok(expected), "{wanted:?}");
+        }
+        for wanted in ["1,1", "0,2,0,99", "GPU-bb,GPU-bbbb", "0,4294967296"] {
+            assert_eq!(visible(Some(wanted), &three), Err(CuError::INVALID_DEVICE), "{wanted}");
         }
     }
 }

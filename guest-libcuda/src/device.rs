@@ -173,7 +173,7 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
     }
     let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     let uuids: Vec<[u8; 16]> = facts.iter().map(|facts| facts.uuid).collect();
-    let devices: Vec<Device> = visible(wanted.as_deref(), &uuids)
+    let devices: Vec<Device> = visible(wanted.as_deref(), &uuids)?
         .into_iter()
         .enumerate()
         .map(|(seen_as, place)| {

@@ -103,32 +103,43 @@ pub(crate) fn init() -> CuResult<&'static Driver> {
     if PHASE.load(Ordering::Acquire) == 2 {
         return Err(CuError::NOT_INITIALIZED);
     }
-    let driver = DRIVER.get_or_init(|| {
-        // SAFETY: the handler only stores to an atomic.
-        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-        let count = number("SOFTGPU_DEVICES").unwrap_or(1).min(MAX_DEVICES as u64);
-        let memory = number("SOFTGPU_MEMORY").unwrap_or_else(|| host_memory() / 2);
-        let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        let uuids: Vec<[u8; 16]> = (0..count as i32).map(uuid).collect();
-        let wanted = std::env::var_os("CUDA_VISIBLE_DEVICES");
-        let wanted = wanted.as_ref().map(|value| value.to_string_lossy());
-        let visible = visible(wanted.as_deref(), &uuids);
-        let devices = visible.into_iter().enumerate().map(|(ordinal, place)| Device {
-            ordinal: ordinal as i32,
-            place: place as i32,
-            memory: memory & !0xffff,
-            used: AtomicU64::new(0),
-            processors,
-            capability: capability(),
-            uuid: uuids[place],
-        });
-        Driver { devices: devices.collect() }
-    });
+    let driver = match DRIVER.get() {
+        Some(driver) => driver,
+        None => {
+            let devices = devices()?;
+            DRIVER.get_or_init(|| {
+                // SAFETY: the handler only stores to an atomic.
+                unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+                Driver { devices }
+            })
+        }
+    };
     if driver.devices.is_empty() {
         return Err(CuError::NO_DEVICE);
     }
     PHASE.store(1, Ordering::Release);
     Ok(driver)
+}
+
+/// Returns the devices that are visible to the program.
+fn devices() -> CuResult<Vec<Device>> {
+    let count = number("SOFTGPU_DEVICES").unwrap_or(1).min(MAX_DEVICES as u64);
+    let memory = number("SOFTGPU_MEMORY").unwrap_or_else(|| host_memory() / 2);
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let uuids: Vec<[u8; 16]> = (0..count as i32).map(uuid).collect();
+    let wanted = std::env::var_os("CUDA_VISIBLE_DEVICES");
+    let wanted = wanted.as_ref().map(|value| value.to_string_lossy());
+    let visible = visible(wanted.as_deref(), &uuids)?;
+    let devices = visible.into_iter().enumerate().map(|(ordinal, place)| Device {
+        ordinal: ordinal as i32,
+        place: place as i32,
+        memory: memory & !0xffff,
+        used: AtomicU64::new(0),
+        processors,
+        capability: capability(),
+        uuid: uuids[place],
+    });
+    Ok(devices.collect())
 }
 
 /// Returns a device's UUID, which is the same in every process on a host but differs between hosts.
