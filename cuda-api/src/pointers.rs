@@ -22,13 +22,14 @@ pub struct Described {
     pub host_pointer: Option<u64>,
     pub is_managed: bool,
     pub sync_memops: bool,
-    /// Whether `cuIpcGetMemHandle` accepts the memory.
-    pub is_shareable: bool,
+    /// Whether the memory comes from `cuMemAlloc`: `cuIpcGetMemHandle` accepts it, and NVIDIA's driver
+    /// calls it fit for decompression, even by a GPU that can't decompress.
+    pub is_allocated: bool,
     pub id: u64,
     pub ordinal: i32,
     /// The allocation. For mapped memory, the reserved addresses.
     pub range: Extent,
-    /// The allocation, or the mapping.
+    /// The allocation, extended to the unit in which NVIDIA's driver maps such memory; or the mapping.
     pub mapping: Extent,
     /// The handle of the memory pool, or 0.
     pub pool: u64,
@@ -37,9 +38,9 @@ pub struct Described {
 /// An address that a program asks about.
 #[derive(Clone, Copy, Debug)]
 pub enum Address {
-    Unknown,
+    Unknown(u64),
     /// In a range of reserved addresses, at which nothing is mapped.
-    Reserved(Extent),
+    Reserved(u64, Extent),
     Memory(Described),
 }
 
@@ -70,18 +71,7 @@ impl Value {
 impl Address {
     /// Returns the value of an attribute, if the address has it.
     fn value(&self, attribute: A) -> Option<Value> {
-        let found = match self {
-            Self::Unknown => return None,
-            Self::Reserved((start, size)) => {
-                return match attribute {
-                    A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Some(Value::Long(*start)),
-                    A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Some(Value::Long(*size)),
-                    A::CU_POINTER_ATTRIBUTE_MAPPED => Some(Value::Int(0)),
-                    _ => None,
-                };
-            }
-            Self::Memory(found) => found,
-        };
+        let Self::Memory(found) = self else { return None };
         Some(match attribute {
             A::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(found.context),
             A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE if found.is_host => {
@@ -92,11 +82,12 @@ impl Address {
             A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Long(found.host_pointer?),
             A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Int(u32::from(found.sync_memops)),
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(u32::from(found.is_managed)),
-            A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
-                Value::Int(u32::from(found.is_shareable))
+            A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+            | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
+                Value::Int(u32::from(found.is_allocated))
             }
-            A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
-            | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Int(0),
+            // A guest has no devices that could access the GPU's memory.
+            A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Int(0),
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
                 Value::Long(found.id)
             }
@@ -114,17 +105,41 @@ impl Address {
             _ => return None,
         })
     }
+
+    /// Returns the value that `cuPointerGetAttributes` stores for an attribute, if it stores one.
+    fn listed(&self, attribute: A) -> CuResult<Option<Value>> {
+        if let Some(value) = self.value(attribute) {
+            return Ok(Some(value));
+        }
+        let (address, extent) = match self {
+            Self::Unknown(address) => (*address, None),
+            Self::Reserved(address, extent) => (*address, Some(*extent)),
+            Self::Memory(_) => (0, None),
+        };
+        match attribute {
+            A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Ok(Some(Value::Long(address))),
+            A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => {
+                Ok(extent.map(|(start, _)| Value::Long(start)))
+            }
+            A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => Ok(extent.map(|(_, size)| Value::Long(size))),
+            _ => absent(attribute).map(Some),
+        }
+    }
 }
 
-/// Returns the value that `cuPointerGetAttributes` stores for an attribute that an address doesn't have.
+/// Returns the extent of the mapping in which NVIDIA's driver puts an allocation that isn't host memory
+/// of the program.
+pub fn mapping(extent: Extent, is_stream_ordered: bool) -> Extent {
+    let unit = if is_stream_ordered { 32 << 20 } else { 2 << 20 };
+    (extent.0, extent.1.next_multiple_of(unit))
+}
+
+/// Returns the value that `cuPointerGetAttributes` stores for an attribute that no memory at the address has.
 fn absent(attribute: A) -> CuResult<Value> {
     match attribute {
         A::CU_POINTER_ATTRIBUTE_CONTEXT
         | A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
-        | A::CU_POINTER_ATTRIBUTE_HOST_POINTER
         | A::CU_POINTER_ATTRIBUTE_BUFFER_ID
-        | A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
-        | A::CU_POINTER_ATTRIBUTE_RANGE_SIZE
         | A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
         | A::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
         | A::CU_POINTER_ATTRIBUTE_MAPPING_SIZE
@@ -171,9 +186,10 @@ pub unsafe fn get_all(
     let (attributes, outs) = unsafe { (attributes.array(count), outs.array(count)) };
     for index in 0..count {
         let (attribute, out) = (attributes.get(index)?, outs.get(index)?);
-        let value = address.value(attribute).map_or_else(|| absent(attribute), Ok)?;
-        // SAFETY: the element is valid for writing, as the caller promises.
-        unsafe { value.store(out) }?;
+        if let Some(value) = address.listed(attribute)? {
+            // SAFETY: the element is valid for writing, as the caller promises.
+            unsafe { value.store(out) }?;
+        }
     }
     Ok(())
 }
@@ -183,14 +199,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reservation_has_three_attributes() {
-        let reserved = Address::Reserved((4096, 8192));
-        let start = reserved.value(A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
-        assert_eq!(start, Some(Value::Long(4096)));
-        let size = reserved.value(A::CU_POINTER_ATTRIBUTE_RANGE_SIZE);
-        assert_eq!(size, Some(Value::Long(8192)));
-        assert_eq!(reserved.value(A::CU_POINTER_ATTRIBUTE_MAPPED), Some(Value::Int(0)));
-        assert_eq!(reserved.value(A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE), None);
+    fn a_list_has_the_range_of_a_reservation_and_the_address_itself() {
+        let (start, size) =
+            (A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, A::CU_POINTER_ATTRIBUTE_RANGE_SIZE);
+        let reserved = Address::Reserved(5000, (4096, 8192));
+        assert_eq!(reserved.listed(start), Ok(Some(Value::Long(4096))));
+        assert_eq!(reserved.listed(size), Ok(Some(Value::Long(8192))));
+        assert_eq!(reserved.value(start), None);
+        let unknown = Address::Unknown(5000);
+        for address in [reserved, unknown] {
+            let host = address.listed(A::CU_POINTER_ATTRIBUTE_HOST_POINTER);
+            assert_eq!(host, Ok(Some(Value::Long(5000))));
+            assert_eq!(address.value(A::CU_POINTER_ATTRIBUTE_HOST_POINTER), None);
+        }
+        assert_eq!([start, size].map(|attribute| unknown.listed(attribute)), [Ok(None); 2]);
+    }
+
+    #[test]
+    fn mappings_have_whole_units() {
+        assert_eq!(mapping((4096, 1), false), (4096, 2 << 20));
+        assert_eq!(mapping((0, 2 << 20), false), (0, 2 << 20));
+        assert_eq!(mapping((0, 2 << 20), true), (0, 32 << 20));
     }
 
     #[test]
@@ -203,7 +232,7 @@ mod tests {
             host_pointer: Some(4096),
             is_managed: false,
             sync_memops: false,
-            is_shareable: false,
+            is_allocated: false,
             id: 1,
             ordinal: 0,
             range: extent,
@@ -213,7 +242,7 @@ mod tests {
         for attribute in (0..64).map(A) {
             assert_eq!(
                 memory.value(attribute).is_some(),
-                absent(attribute).is_ok(),
+                Address::Unknown(0).listed(attribute).is_ok(),
                 "{attribute:?}"
             );
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::alloc;
-use cuda_api::pointers::{Address, Described, get, get_all};
+use cuda_api::pointers::{Address, Described, get, get_all, mapping};
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
@@ -105,22 +105,28 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
 
 fn describe(address: u64, found: &Allocation) -> Described {
     let extent = (found.start, found.size);
+    // Natively, such memory belongs to no context.
+    let is_stream_ordered =
+        matches!(found.memory, Memory::Pool { .. } | Memory::ImportedPool { .. });
     let reservation = match found.memory {
         Memory::Mapped => vmm::reservation(found.start),
         _ => None,
     };
     Described {
-        context: found.context_handle as u64,
+        context: if is_stream_ordered { 0 } else { found.context_handle as u64 },
         is_host: found.on_host() && !found.managed(),
         device_pointer: address,
         host_pointer: found.on_host().then_some(address),
         is_managed: found.managed(),
         sync_memops: found.sync_memops,
-        is_shareable: found.memory == Memory::Device,
+        is_allocated: found.memory == Memory::Device,
         id: found.id,
         ordinal: found.ordinal,
         range: reservation.unwrap_or(extent),
-        mapping: extent,
+        mapping: match found.memory {
+            Memory::Mapped | Memory::Registered(_) => extent,
+            _ => mapping(extent, is_stream_ordered),
+        },
         pool: match found.memory {
             Memory::Pool { handle, .. } | Memory::ImportedPool { handle, .. } => handle,
             _ => 0,
@@ -131,8 +137,8 @@ fn describe(address: u64, found: &Allocation) -> Described {
 fn look_up(address: u64) -> Address {
     match (memory::find(address), vmm::reservation(address)) {
         (Some(found), _) => Address::Memory(describe(address, &found)),
-        (None, Some(reservation)) => Address::Reserved(reservation),
-        (None, None) => Address::Unknown,
+        (None, Some(reservation)) => Address::Reserved(address, reservation),
+        (None, None) => Address::Unknown(address),
     }
 }
 

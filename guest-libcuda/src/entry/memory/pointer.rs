@@ -5,7 +5,7 @@ use crate::driver::{Driver, driver};
 use crate::error::CuError;
 use crate::memory::{Allocation, Kind};
 use cuda_api::args::{In, Out};
-use cuda_api::pointers::{Address, Described, get, get_all};
+use cuda_api::pointers::{Address, Described, get, get_all, mapping};
 use cuda_api::sys::CUpointer_attribute as A;
 use std::ffi::c_void;
 
@@ -16,22 +16,27 @@ fn describe(driver: &Driver, address: u64, found: &Allocation) -> Described {
         false => address - found.device_address,
     };
     let extent = (found.base, found.len);
+    // Natively, such memory belongs to no context.
+    let is_stream_ordered = matches!(found.kind, Kind::Pool(_) | Kind::Graph);
     let reservation = match found.kind {
         Kind::Mapped => driver.memory.reserved_at(found.base),
         _ => None,
     };
     Described {
-        context: found.context as u64,
+        context: if is_stream_ordered { 0 } else { found.context as u64 },
         is_host: !found.kind.is_device() && !is_managed,
         device_pointer: found.device_address + offset,
         host_pointer: (is_managed || !found.kind.is_device()).then_some(found.base + offset),
         is_managed,
         sync_memops: found.sync_memops,
-        is_shareable: found.kind == Kind::Device,
+        is_allocated: found.kind == Kind::Device,
         id: found.id,
         ordinal: found.device,
         range: reservation.unwrap_or(extent),
-        mapping: extent,
+        mapping: match found.kind {
+            Kind::Mapped | Kind::Registered { .. } => extent,
+            _ => mapping(extent, is_stream_ordered),
+        },
         pool: match found.kind {
             Kind::Pool(handle) => handle as u64,
             _ => 0,
@@ -46,8 +51,8 @@ fn find(driver: &Driver, address: u64) -> Option<Allocation> {
 fn look_up(driver: &Driver, address: u64) -> Address {
     match (find(driver, address), driver.memory.reserved_at(address)) {
         (Some(found), _) => Address::Memory(describe(driver, address, &found)),
-        (None, Some(reservation)) => Address::Reserved(reservation),
-        (None, None) => Address::Unknown,
+        (None, Some(reservation)) => Address::Reserved(address, reservation),
+        (None, None) => Address::Unknown(address),
     }
 }
 
