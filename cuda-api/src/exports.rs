@@ -76,7 +76,8 @@ macro_rules! entry {
 }
 
 /// Exports all driver API symbols, given a library's lists of entry points. `unsupported` maps the
-/// name of a symbol that isn't implemented to the `CUresult` that calls to it return.
+/// name of a symbol that isn't implemented, and the arguments of a call, to the `CUresult` that the call
+/// returns.
 ///
 /// Defines `address`, which finds a symbol's address by its name, and `implemented`, which lists
 /// the names of all implemented symbols.
@@ -100,8 +101,16 @@ macro_rules! exports_of {
         use $for_each as for_each_symbol;
         use $symbols as symbols;
 
-        extern "C" fn stub<const INDEX: usize>() -> $result {
-            $unsupported(symbols::name(INDEX))
+        /// Reads all registers for arguments, whatever the function's parameters are.
+        extern "C" fn stub<const INDEX: usize>(
+            a: u64,
+            b: u64,
+            c: u64,
+            d: u64,
+            e: u64,
+            f: u64,
+        ) -> $result {
+            $unsupported(symbols::name(INDEX), &[a, b, c, d, e, f])
         }
 
         static TABLE: $crate::exports::Table<{ symbols::COUNT }> =

@@ -38,6 +38,7 @@
 //! * [`texture_refs`] has texture references and surface references.
 //! * [`thread_end`] calls a function when a thread exits.
 //!
+//! * [`unsupported`] has the results of functions that aren't implemented.
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
 pub mod args;
@@ -60,6 +61,7 @@ pub mod proc_address;
 pub mod signature;
 pub mod symbols;
 
+pub mod unsupported;
 #[cfg(feature = "runtime")]
 pub mod attributes;
 #[cfg(feature = "runtime")]

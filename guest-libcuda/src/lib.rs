@@ -10,8 +10,8 @@
 //! * [`shareable`] has the file descriptors that stand for exported memory.
 //! * [`software`] tells softgpu from NVIDIA's driver.
 //! * [`stats`] counts calls, if the user wants to know.
-//! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
-//!   CUDA_ERROR_NOT_SUPPORTED.
+//! * [`entry`] has the functions that programs call. All other symbols are exported too, and return an
+//!   error, in most cases CUDA_ERROR_NOT_SUPPORTED.
 
 mod capture;
 mod context;
@@ -44,13 +44,14 @@ mod windows;
 
 pub use exports::implemented;
 
+use cuda_api::unsupported::Arguments;
 use guest_transport as transport;
 use guest_transport::{log, ranges};
 
 /// Logs the name of an entry point that is not implemented, and returns its result.
-pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
+pub(crate) fn unsupported(name: &'static str, arguments: &Arguments) -> error::CUresult {
     log::unsupported(name);
-    let result = error::CUresult::CUDA_ERROR_NOT_SUPPORTED;
+    let result = cuda_api::unsupported::result(name, arguments);
     cuda_api::logs::failed(name, result);
     result
 }

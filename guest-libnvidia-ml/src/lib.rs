@@ -17,8 +17,10 @@ mod generated;
 mod state;
 mod symbols;
 
+use cuda_api::unsupported::Arguments;
+
 /// Logs the name of a function that is not implemented, and returns its result.
-pub(crate) fn unsupported(name: &'static str) -> generated::sys::nvmlReturn_t {
+pub(crate) fn unsupported(name: &'static str, _: &Arguments) -> generated::sys::nvmlReturn_t {
     entry::run(name, || {
         state::check()?;
         Err(error::NvmlError::NOT_SUPPORTED)

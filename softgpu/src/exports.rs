@@ -74,4 +74,4 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::vmm::ENTRIES,
 ];
 
-cuda_api::exports!(lists = LISTS, unsupported = crate::unsupported);
+cuda_api::exports!(lists = LISTS, unsupported = crate::unimplemented);

@@ -10,5 +10,5 @@ mod log;
 pub mod ptx;
 mod state;
 
-pub(crate) use api::entry::unsupported;
+pub(crate) use api::entry::unimplemented;
 pub use exports::implemented;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use cuda_api::error::{CuError, CuResult, code};
 use cuda_api::logs;
 use cuda_api::sys::CUresult;
+use cuda_api::unsupported::Arguments;
 
 use crate::state::strict;
 
@@ -42,16 +43,25 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
     }
 }
 
-/// Logs the name of an unsupported function the first time it is called, and returns the error code
-/// for the program.
+/// Reports a call of a function that isn't implemented, and returns its result.
+pub(crate) fn unimplemented(name: &str, arguments: &Arguments) -> CUresult {
+    report(name, cuda_api::unsupported::result(name, arguments))
+}
+
+/// Reports something that isn't supported, and returns the error code for the program.
 pub(crate) fn unsupported(name: &str) -> CUresult {
+    report(name, CUresult::CUDA_ERROR_NOT_SUPPORTED)
+}
+
+/// Logs the name of something that isn't supported the first time that a program uses it. Returns
+/// `result`.
+fn report(name: &str, result: CUresult) -> CUresult {
     static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if crate::log::enabled()
         && SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
     {
         crate::log::line(&format!("{name} is not supported"));
     }
-    let result = CUresult::CUDA_ERROR_NOT_SUPPORTED;
     logs::failed(name, result);
     result
 }
