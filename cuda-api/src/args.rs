@@ -111,6 +111,13 @@ fn null_result() -> CuError {
     CuError::INVALID_VALUE
 }
 
+/// Fails if a handle is null, for calls in which NVIDIA's driver refuses it as a missing argument. In
+/// most calls, null is a handle without an object, as any other.
+#[inline]
+pub fn check_handle(handle: usize) -> CuResult {
+    if handle == 0 { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+}
+
 /// A pointer through which a result is returned.
 #[repr(transparent)]
 pub struct Out<T>(*mut T);

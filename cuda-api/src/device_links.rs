@@ -70,6 +70,8 @@ macro_rules! device_link_entries {
             ) {
                 $check_device(device)?;
                 $check_device(peer)?;
+                capabilities.check()?;
+                operations.get()?;
                 $crate::device_links::check_peers(device, peer)?;
                 // SAFETY: the program passes arrays of `count` elements.
                 unsafe { $crate::device_links::no_atomics(capabilities, operations, count) }

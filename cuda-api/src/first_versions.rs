@@ -3,8 +3,10 @@
 //! CUDA 3.2 replaced them. Programs that were built with newer headers, and `cuGetProcAddress` for
 //! newer versions, use the replacements. The old functions work only in contexts from the first
 //! version of `cuCtxCreate`, which a 64-bit process can't create on current GPUs: NVIDIA's driver
-//! returns CUDA_ERROR_OUT_OF_MEMORY. So these functions fail in every context that can exist, and
-//! don't need their arguments.
+//! returns CUDA_ERROR_OUT_OF_MEMORY. So these functions fail in every context that can exist. Of their
+//! arguments, only null handles matter.
+
+use crate::error::CuError;
 
 /// Exports the functions. The first argument is the library's
 /// [`EntryPoint`](crate::entries::EntryPoint); the second is a function that fails unless the
@@ -30,10 +32,10 @@ macro_rules! first_version_entries {
     (@each $entry_point:ty, $initialized:path; $($name:ident)*) => {
         $(
             #[allow(non_snake_case)]
-            extern "C" fn $name() -> $crate::sys::CUresult {
+            extern "C" fn $name(a: usize, b: usize, c: usize) -> $crate::sys::CUresult {
                 <$entry_point as $crate::entries::EntryPoint>::run(stringify!($name), || {
                     $initialized()?;
-                    Err($crate::error::CuError::INVALID_CONTEXT)
+                    Err($crate::first_versions::error(stringify!($name), [a, b, c]))
                 })
             }
         )*
@@ -41,6 +43,22 @@ macro_rules! first_version_entries {
         /// The functions declared by this macro call, for the library's table of exports.
         pub(crate) const ENTRIES: &[$crate::exports::Entry] = &[$($crate::entry!($name)),*];
     };
+}
+
+/// The functions that check a handle before the context, and the index of the handle's parameter.
+const HANDLES: &[(&str, usize)] = &[
+    ("cuArray3DGetDescriptor", 1),
+    ("cuArrayGetDescriptor", 1),
+    ("cuModuleGetGlobal", 2),
+    ("cuTexRefGetAddress", 1),
+    ("cuTexRefSetAddress", 1),
+    ("cuTexRefSetAddress2D", 0),
+];
+
+/// Returns the error of a call, given its first arguments.
+pub fn error(name: &str, arguments: [usize; 3]) -> CuError {
+    let without = |(of, index): &(&str, usize)| *of == name && arguments[*index] == 0;
+    if HANDLES.iter().any(without) { CuError::INVALID_HANDLE } else { CuError::INVALID_CONTEXT }
 }
 
 /// The names of the functions.

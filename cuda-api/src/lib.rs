@@ -27,6 +27,7 @@
 //! * [`ipc`] counts how often a program has opened another process's memory.
 //! * [`launch_event`] has the events that launches record.
 //! * [`legacy_launch`] has CUDA's first launch interface.
+//! * [`library_options`] checks the options of libraries.
 //! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
 //!   points.
 //! * [`machine_code`] explains why softgpu can't load some images.
@@ -37,8 +38,8 @@
 //! * [`ptx_image`] makes an ELF file that contains PTX.
 //! * [`texture_refs`] has texture references and surface references.
 //! * [`thread_end`] calls a function when a thread exits.
-//!
 //! * [`unsupported`] has the results of functions that aren't implemented.
+//!
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
 pub mod args;
@@ -60,8 +61,8 @@ pub mod notifications;
 pub mod proc_address;
 pub mod signature;
 pub mod symbols;
-
 pub mod unsupported;
+
 #[cfg(feature = "runtime")]
 pub mod attributes;
 #[cfg(feature = "runtime")]
@@ -80,6 +81,8 @@ pub mod ipc;
 pub mod launch_event;
 #[cfg(feature = "runtime")]
 pub mod legacy_launch;
+#[cfg(feature = "runtime")]
+pub mod library_options;
 #[cfg(feature = "runtime")]
 pub mod log_buffer;
 #[cfg(feature = "runtime")]

@@ -8,10 +8,6 @@ use std::ffi::{OsStr, c_char, c_void};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-fn check_flags(flags: u32) -> CuResult {
-    if flags == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
-}
-
 /// `cuLogsRegisterCallback`.
 pub fn register(
     function: CUlogsCallback,
@@ -27,7 +23,7 @@ pub fn unregister(handle: CUlogsCallbackHandle) -> CuResult {
     if logs::unregister(handle) { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }
 
-/// `cuLogsCurrent`. As in NVIDIA's driver, the flags are ignored.
+/// `cuLogsCurrent`. As in NVIDIA's driver, the flags are ignored in all of these functions.
 pub fn current(iterator: Out<CUlogIterator>, _flags: u32) -> CuResult {
     iterator.set(logs::buffer().next())
 }
@@ -40,8 +36,7 @@ fn dump(iterator: Out<CUlogIterator>, room: usize) -> CuResult<(String, CUlogIte
 }
 
 /// `cuLogsDumpToFile`.
-pub fn to_file(iterator: Out<CUlogIterator>, path: Text, flags: u32) -> CuResult {
-    check_flags(flags)?;
+pub fn to_file(iterator: Out<CUlogIterator>, path: Text, _flags: u32) -> CuResult {
     let path = OsStr::from_bytes(path.get()?.to_bytes());
     let (text, next) = dump(iterator, usize::MAX)?;
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
@@ -60,9 +55,8 @@ pub unsafe fn to_memory(
     iterator: Out<CUlogIterator>,
     to: Out<c_char>,
     size: Out<usize>,
-    flags: u32,
+    _flags: u32,
 ) -> CuResult {
-    check_flags(flags)?;
     to.check()?;
     let room = size.read()?;
     size.set(0)?;

@@ -78,6 +78,12 @@ pub fn push(context: Ctx) {
     STACK.with_borrow_mut(|stack| stack.push(below));
 }
 
+/// Returns whether a context is on this thread's stack.
+pub fn has(context: Ctx) -> bool {
+    let below = STACK.with_borrow(|stack| stack.contains(&Some(context)));
+    below || current() == Some(context)
+}
+
 /// Pops the current context.
 pub fn pop() -> Option<Ctx> {
     let top = CURRENT.get()?;

@@ -13,8 +13,9 @@ pub fn linear<L: Library>(
     when: When,
     per_thread: bool,
 ) -> CuResult {
-    L::check_context(dst_context)?;
-    L::check_context(src_context)?;
+    for context in [dst_context, src_context].into_iter().filter(|context| !context.is_null()) {
+        L::check_context(context)?;
+    }
     L::copy_on_device(dst, src, len, when, per_thread)
 }
 

@@ -139,14 +139,14 @@ impl InfoTo {
 
 /// `cuStreamGetCaptureInfo`.
 pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
-    if to.edges.is_wanted() && !to.nodes.is_wanted() {
-        return Err(CuError::INVALID_VALUE);
-    }
     let found = info_of::<L>(stream)?;
     to.status.set(status_of(found.as_ref()))?;
     match found {
         None => to.id.set_if_wanted(0),
         Some(info) if info.invalid => {}
+        Some(_) if to.edges.is_wanted() && !to.nodes.is_wanted() => {
+            return Err(CuError::INVALID_VALUE);
+        }
         Some(info) => {
             let nodes: Vec<_> = info.after.iter().map(|(node, _)| *node as CUgraphNode).collect();
             let edges: Vec<_> = info.after.iter().map(|(_, edge)| edge.data()).collect();

@@ -121,7 +121,6 @@ pub fn update_v1<L: Library>(
     error_node: Out<CUgraphNode>,
     result: Out<CUgraphExecUpdateResult>,
 ) -> CuResult {
-    result.check()?;
     let mut info = CUgraphExecUpdateResultInfo::default();
     // SAFETY: the pointer is to a local variable.
     let updated = update::<L>(exec, graph, unsafe { Out::from_c(&mut info) });
@@ -131,28 +130,27 @@ pub fn update_v1<L: Library>(
         info.errorNode = null_mut();
     }
     error_node.set_if_wanted(info.errorNode);
-    result.set(info.result)?;
+    result.set_if_wanted(info.result);
     updated
 }
 
-/// `cuGraphExecUpdate`.
+/// `cuGraphExecUpdate`. The program may not want the details.
 pub fn update<L: Library>(
     exec: CUgraphExec,
     graph: CUgraph,
     to: Out<CUgraphExecUpdateResultInfo>,
 ) -> CuResult {
-    to.check()?;
     L::ready()?;
     let exec = L::exec(exec)?;
     let (steps, users) = steps_of::<L>(graph)?;
     let updated = exec.update(steps, users)?;
     let (result, node): Difference =
         updated.err().unwrap_or((CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS, None));
-    to.set(CUgraphExecUpdateResultInfo {
+    to.set_if_wanted(CUgraphExecUpdateResultInfo {
         result,
         errorNode: node.unwrap_or(0) as CUgraphNode,
         errorFromNode: null_mut(),
-    })?;
+    });
     updated.map_err(|_| CuError::GRAPH_EXEC_UPDATE_FAILURE)
 }
 

@@ -261,6 +261,14 @@ impl<L: Library> Op<L> {
             _ => None,
         }
     }
+
+    /// Returns whether this is a copy that isn't one contiguous range. Such a copy can't be changed
+    /// in an instantiated graph.
+    fn copies_several_rows(&self) -> bool {
+        let Self::Copy(copy, given) = self else { return false };
+        let params = given.as_ref().map_or_else(|| L::copy_params(copy), |given| given.get());
+        params.Height > 1 || params.Depth > 1
+    }
 }
 
 impl<L: Library> Operation for Op<L> {
@@ -507,6 +515,9 @@ impl<L: Library> Exec<L> {
         if let (Op::Batch(_, old), Op::Batch(_, new)) = (old, &op)
             && !new.can_replace(old)
         {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if [old, &op].into_iter().any(Op::copies_several_rows) {
             return Err(CuError::INVALID_VALUE);
         }
         if L::change(old, &op) != Change::Nothing {

@@ -8,7 +8,7 @@ use super::library::{CopyParams, KernelParams, Library, Op};
 use super::lists::After;
 use super::memory_operations::MemoryOperations;
 use super::structure;
-use crate::args::{In, Out};
+use crate::args::{In, Out, check_handle};
 use crate::attributes::Value;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -109,6 +109,7 @@ pub unsafe fn batch<L: Library>(params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> Cu
 /// Creates the operation of an event record node if `record` is set, otherwise of an event wait
 /// node.
 pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
+    check_handle(event as usize)?;
     let (named, handle) = (L::event(event)?, event as usize);
     Ok(if record { Op::Record(named, handle) } else { Op::Wait(named, handle) })
 }

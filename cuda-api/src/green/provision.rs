@@ -65,8 +65,8 @@ pub trait Library: 'static {
     /// Returns the device and the id of a green context.
     fn green(handle: CUgreenCtx) -> CuResult<(i32, u64)>;
 
-    /// Returns the device of a context, or of the current context if the handle is null; and the id
-    /// of the green context that was converted to it, or 0.
+    /// Returns the device of a context, and the id of the green context that was converted to it, or
+    /// 0.
     fn context(handle: crate::sys::CUcontext) -> CuResult<(i32, u64)>;
 
     /// Creates a green context.
@@ -109,7 +109,8 @@ pub fn of_green<L: Library>(green: CUgreenCtx, to: Out<CUdevResource>, kind: u32
     set_whole::<L>(to, L::green(green)?, kind)
 }
 
-/// `cuDevSmResourceSplitByCount`. If `result` is null, only counts the groups.
+/// `cuDevSmResourceSplitByCount`. If `result` is null, only counts the groups. As in NVIDIA's driver,
+/// unknown flags are ignored.
 ///
 /// # Safety
 ///
@@ -125,9 +126,6 @@ pub unsafe fn split<L: Library>(
     count.check()?;
     let input = Resource::from_c(&input.get()?)?;
     L::check_device(input.device).map_err(|_| CONFIGURATION)?;
-    if flags & !KNOWN_FLAGS != 0 {
-        return Err(INVALID);
-    }
     if input.part != Part::Whole {
         return Err(CONFIGURATION);
     }
@@ -138,7 +136,7 @@ pub unsafe fn split<L: Library>(
     if result.is_wanted() && wanted == 0 {
         return Err(INVALID);
     }
-    let split = Split { groups: wanted, flags, min_count };
+    let split = Split { groups: wanted, flags: flags & KNOWN_FLAGS, min_count };
     let Parts { made, group, rest } = L::split(input.device, input.source, split)?;
     let made = if result.is_wanted() { made.min(wanted) } else { made };
     let part = |part, sms| Resource { split, part, sms, ..input }.to_c();
@@ -149,6 +147,11 @@ pub unsafe fn split<L: Library>(
         remaining.set_if_wanted(part(Part::Rest, rest));
     }
     count.set(made)
+}
+
+/// Returns the SMs of a whole device.
+fn whole(device: i32) -> Provision {
+    Provision { device, source: 0, split: Split::default(), parts: vec![Part::Whole.number()] }
 }
 
 /// Returns the SMs that resources describe together.
@@ -194,7 +197,7 @@ pub unsafe fn describe<L: Library>(
     to.set(handle as CUdevResourceDesc)
 }
 
-/// `cuGreenCtxCreate`.
+/// `cuGreenCtxCreate`. A null descriptor means all SMs of the device.
 pub fn create<L: Library>(
     to: Out<CUgreenCtx>,
     descriptor: CUdevResourceDesc,
@@ -206,8 +209,13 @@ pub fn create<L: Library>(
     if flags != DEFAULT_STREAM {
         return Err(INVALID);
     }
-    let provision = L::descriptors().lock().get(&(descriptor as usize)).cloned();
-    let provision = provision.filter(|provision| provision.device == device).ok_or(INVALID)?;
+    let provision = match descriptor as usize {
+        0 => whole(device),
+        handle => L::descriptors().lock().get(&handle).cloned().ok_or(INVALID)?,
+    };
+    if provision.device != device {
+        return Err(INVALID);
+    }
     to.set(L::create(&provision)?)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::sharing::{SharedPool, Sharing, WORDS, new_name};
+use super::sharing::{Name, SharedPool, Sharing, WORDS, new_name};
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -174,6 +174,13 @@ fn lock<L: Library>() -> MutexGuard<'static, State> {
 /// Returns a pool by handle.
 pub(super) fn pool<L: Library>(handle: CUmemoryPool) -> CuResult<PoolInfo> {
     lock::<L>().pool(handle as usize).copied()
+}
+
+/// Records that a pool has been exported.
+pub(super) fn set_exported<L: Library>(handle: CUmemoryPool, name: Name) {
+    if let Some(pool) = lock::<L>().pools.get_mut(&(handle as usize)) {
+        pool.sharing = Sharing::Exported(name);
+    }
 }
 
 /// Adds a pool of another process, and returns its handle.

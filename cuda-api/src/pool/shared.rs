@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::os::fd::IntoRawFd;
 
-use super::pools::{FILE, Library, NO_HANDLES, add_imported, pool};
+use super::pools::{FILE, Library, NO_HANDLES, add_imported, pool, set_exported};
 use super::sharing::{SharedPool, Sharing, decode, encode};
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
@@ -20,11 +20,14 @@ pub fn export<L: Library>(
 ) -> CuResult {
     to.check()?;
     let pool = pool::<L>(handle)?;
-    let Sharing::Exportable(name) = pool.sharing else { return Err(INVALID) };
+    let (Sharing::Exportable(name) | Sharing::Exported(name)) = pool.sharing else {
+        return Err(INVALID);
+    };
     if kind != FILE || flags != 0 {
         return Err(INVALID);
     }
     let descriptor = L::export(SharedPool { name, device: pool.device })?;
+    set_exported::<L>(handle, name);
     // SAFETY: the program passes a pointer to this handle type, a file descriptor.
     unsafe { to.cast::<c_int>() }.set(descriptor.into_raw_fd())
 }
@@ -46,7 +49,7 @@ pub fn import<L: Library>(
     to.set(add_imported::<L>(L::import(handle as usize as c_int)?))
 }
 
-/// `cuMemPoolExportPointer`.
+/// `cuMemPoolExportPointer`. The pool must have been exported.
 pub fn export_pointer<L: Library>(
     to: Out<CUmemPoolPtrExportData>,
     address: CUdeviceptr,
@@ -54,7 +57,7 @@ pub fn export_pointer<L: Library>(
     L::check_device(0)?;
     to.check()?;
     let handle = L::pool_of(address).ok_or(INVALID)?;
-    let Sharing::Exportable(name) = pool::<L>(handle as CUmemoryPool)?.sharing else {
+    let Sharing::Exported(name) = pool::<L>(handle as CUmemoryPool)?.sharing else {
         return Err(INVALID);
     };
     to.set(encode(name, L::export_pointer(address)?))

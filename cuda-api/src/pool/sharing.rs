@@ -19,8 +19,11 @@ pub type Name = [u64; 2];
 pub enum Sharing {
     /// The pool belongs to this process alone.
     None,
-    /// The program created the pool so that other processes can import it under this name.
+    /// The program created the pool so that other processes can import it under this name, but hasn't
+    /// exported it yet.
     Exportable(Name),
+    /// The program has exported the pool under this name.
+    Exported(Name),
     /// Another process's pool.
     Imported(Name),
 }

@@ -110,8 +110,9 @@ macro_rules! texture_ref_entries {
             /// Kernels name their references, so a function needs no list of them.
             fn cuParamSetTexRef(function: sys::CUfunction, unit: i32, texture: sys::CUtexref) {
                 <$library as $crate::texture_refs::library::Library>::check_function(function)?;
-                state::<$library>(texture)?;
-                if unit != sys::CU_PARAM_TR_DEFAULT { Err(Error::INVALID_VALUE) } else { Ok(()) }
+                let can_use = registry::is_named::<$library>(texture)?;
+                let is_default = unit == sys::CU_PARAM_TR_DEFAULT;
+                if can_use && is_default { Ok(()) } else { Err(Error::INVALID_VALUE) }
             }
             fn cuTexRefSetArray(texture: sys::CUtexref, array: sys::CUarray, flags: u32) {
                 set_array::<$library>(texture, array, flags)
@@ -187,7 +188,10 @@ macro_rules! texture_ref_entries {
             }
             fn cuTexRefGetAddress_v2(to: Out<sys::CUdeviceptr>, texture: sys::CUtexref) {
                 match source::<$library>(texture)? {
-                    Source::Linear(address, _) | Source::Pitched(address, ..) => to.set(address),
+                    Source::Linear(address, _) | Source::Pitched(address, ..) => {
+                        to.set_if_wanted(address);
+                        Ok(())
+                    }
                     _ => Err(Error::INVALID_VALUE),
                 }
             }
@@ -231,9 +235,9 @@ macro_rules! texture_ref_entries {
                 least: Out<f32>, most: Out<f32>, texture: sys::CUtexref,
             ) {
                 let texture = state::<$library>(texture)?.texture;
-                least.set_if_wanted(texture.minMipmapLevelClamp);
-                most.set_if_wanted(texture.maxMipmapLevelClamp);
-                Ok(())
+                most.check()?;
+                least.set(texture.minMipmapLevelClamp)?;
+                most.set(texture.maxMipmapLevelClamp)
             }
             fn cuTexRefGetMaxAnisotropy(to: Out<i32>, texture: sys::CUtexref) {
                 to.set(state::<$library>(texture)?.texture.maxAnisotropy as i32)

@@ -126,6 +126,14 @@ pub fn state<L: Library>(handle: CUtexref) -> CuResult<TextureState> {
     Ok(texture.state)
 }
 
+/// Returns whether kernels can name a texture reference: it belongs to a module.
+pub fn is_named<L: Library>(handle: CUtexref) -> CuResult<bool> {
+    L::ready()?;
+    let all = references();
+    let texture = all.textures.get(&handle.addr()).ok_or(CuError::INVALID_HANDLE)?;
+    Ok(texture.name.is_some())
+}
+
 /// `cuSurfRefSetArray`.
 pub fn set_surface<L: Library>(handle: CUsurfref, array: CUarray) -> CuResult {
     L::ready()?;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use cuda_api::args::{In, Out};
+use cuda_api::args::{In, Out, check_handle};
 use cuda_api::arrays::{Extent, element_size, format_error, level, most_levels};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
@@ -152,6 +152,7 @@ entries! {
     fn cuArrayGetMemoryRequirements(
         to: Out<CUDA_ARRAY_MEMORY_REQUIREMENTS>, array: CUarray, device: c_int,
     ) {
+        check_handle(array as usize)?;
         requirements(to, device, &find(array)?.descriptor, 1)
     }
 
@@ -185,12 +186,15 @@ entries! {
         to: Out<CUDA_ARRAY_MEMORY_REQUIREMENTS>, mipmap: CUmipmappedArray, device: c_int,
     ) {
         current()?;
+        check_handle(mipmap as usize)?;
         let mipmap = object(&MIPMAPS, mipmap as usize)?;
         requirements(to, device, &mipmap.first, mipmap.levels.len() as u32)
     }
 
     /// Sparse arrays can't be created.
     fn cuArrayGetSparseProperties(_to: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, array: CUarray) {
+        current()?;
+        check_handle(array as usize)?;
         find(array)?;
         Err(CuError::INVALID_VALUE)
     }
@@ -199,6 +203,7 @@ entries! {
         _to: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, mipmap: CUmipmappedArray,
     ) {
         current()?;
+        check_handle(mipmap as usize)?;
         object(&MIPMAPS, mipmap as usize)?;
         Err(CuError::INVALID_VALUE)
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use cuda_api::args::In;
+use cuda_api::args::{In, check_handle};
 use cuda_api::error::CuResult;
 use cuda_api::sys::{CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype, CUstream};
 
@@ -32,6 +32,11 @@ impl End {
 ///
 /// Host addresses must be valid for `len` bytes, for as long as the CUDA function requires.
 unsafe fn row(stream: &Stream, to: End, from: End, len: usize, now: bool) -> CuResult {
+    for end in [&to, &from] {
+        if let End::Array(array, _) = end {
+            check_handle(*array as usize)?;
+        }
+    }
     let sides = [to.side(), from.side()];
     let mut p = CUDA_MEMCPY3D { WidthInBytes: len, Height: 1, Depth: 1, ..Default::default() };
     match to {

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use cuda_api::args::{In, Out};
+use cuda_api::args::{In, Out, check_handle};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::export_tables::context_storage::context_ended;
 use cuda_api::sys::{
@@ -134,11 +134,19 @@ pub(super) fn release(device: c_int) -> CuResult {
     Ok(())
 }
 
-fn push(context: CUcontext) -> CuResult {
+/// Makes a context the current one. The first version of the call accepts only a context that isn't
+/// on the thread's stack.
+fn push(context: CUcontext, first_version: bool) -> CuResult {
     driver()?;
+    check_handle(context as usize)?;
     let context = by_handle(context as usize)?;
-    with_stack(|stack| stack.push(context));
-    Ok(())
+    with_stack(|stack| {
+        if first_version && stack.iter().any(|other| Arc::ptr_eq(other, &context)) {
+            return Err(CuError::INVALID_CONTEXT);
+        }
+        stack.push(context);
+        Ok(())
+    })
 }
 
 fn pop(to: Out<CUcontext>) -> CuResult {
@@ -150,6 +158,7 @@ fn pop(to: Out<CUcontext>) -> CuResult {
 
 fn destroy(context: CUcontext) -> CuResult {
     driver()?;
+    check_handle(context as usize)?;
     let context = by_handle(context as usize)?;
     if context.primary || context.green.is_some() {
         return Err(CuError::INVALID_CONTEXT);
@@ -187,8 +196,13 @@ entries! {
         reset(device)
     }
 
+    /// The first version can't change the flags of a context that is active.
     fn cuDevicePrimaryCtxSetFlags(device: c_int, flags: c_uint) {
-        set_flags(&primary::of(device)?.context, flags)
+        let context = &primary::of(device)?.context;
+        if flags & !FLAGS == 0 && context.active.load(Ordering::Acquire) {
+            return Err(CuError::PRIMARY_CONTEXT_ACTIVE);
+        }
+        set_flags(context, flags)
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: c_uint) {
@@ -203,8 +217,11 @@ entries! {
 
     /// Always fails, because a context of the first version has 32-bit device pointers
     /// (`cuda_api::first_versions`).
-    fn cuCtxCreate(to: Out<CUcontext>, _flags: c_uint, device: c_int) {
+    fn cuCtxCreate(to: Out<CUcontext>, flags: c_uint, device: c_int) {
         to.check()?;
+        if flags & !FLAGS != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
         driver()?.device(device)?;
         Err(CuError::OUT_OF_MEMORY)
     }
@@ -249,11 +266,11 @@ entries! {
     }
 
     fn cuCtxPushCurrent(context: CUcontext) {
-        push(context)
+        push(context, true)
     }
 
     fn cuCtxPushCurrent_v2(context: CUcontext) {
-        push(context)
+        push(context, false)
     }
 
     fn cuCtxPopCurrent(to: Out<CUcontext>) {
@@ -404,12 +421,12 @@ entries! {
 
     fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        record(&*named(context)?, event)
+        record(&*by_handle(context as usize)?, event)
     }
 
     fn cuCtxWaitEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        wait(&*named(context)?, event)
+        wait(&*by_handle(context as usize)?, event)
     }
 
     fn cuCtxAttach(to: Out<CUcontext>, flags: c_uint) {

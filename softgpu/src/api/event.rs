@@ -63,6 +63,8 @@ pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> CuResul
 }
 
 fn elapsed(to: Out<c_float>, start: CUevent, end: CUevent) -> CuResult {
+    // NVIDIA's driver reports a null pointer as an invalid handle.
+    to.check().map_err(|_| CuError::INVALID_HANDLE)?;
     for event in [start, end] {
         capture::GRAPHS.forbid_captured_event(event as u64)?;
     }
@@ -118,9 +120,7 @@ entries! {
         event.context.healthy()
     }
 
-    /// The first version reports a null `to` as an invalid handle.
     fn cuEventElapsedTime(to: Out<c_float>, start: CUevent, end: CUevent) {
-        to.check().map_err(|_| CuError::INVALID_HANDLE)?;
         elapsed(to, start, end)
     }
 

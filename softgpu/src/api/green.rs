@@ -10,7 +10,7 @@ use cuda_api::sys::{CUcontext, CUdevSmResourceSplit_flags, CUgreenCtx};
 
 use super::context::retain;
 use super::entry::EntryPoint;
-use crate::state::context::{Context, by_handle, current};
+use crate::state::context::{Context, by_handle};
 use crate::state::device::driver;
 use crate::state::graph::Software;
 use crate::state::handles::{Kind, Table};
@@ -103,7 +103,7 @@ impl Library for Software {
     }
 
     fn context(handle: CUcontext) -> CuResult<(i32, u64)> {
-        let context = if handle.is_null() { current()? } else { by_handle(handle as usize)? };
+        let context = by_handle(handle as usize)?;
         Ok((context.ordinal, context.green.as_ref().map_or(0, |green| green.handle as u64)))
     }
 

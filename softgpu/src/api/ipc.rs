@@ -3,7 +3,7 @@
 use std::ffi::c_uint;
 use std::sync::LazyLock;
 
-use cuda_api::args::Out;
+use cuda_api::args::{Out, check_handle};
 use cuda_api::error::CuError;
 use cuda_api::ipc::{HandleBytes, Imports, Version};
 use cuda_api::sys::{CUdeviceptr, CUevent, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
@@ -73,6 +73,8 @@ entries! {
 
     fn cuIpcGetEventHandle(to: Out<CUipcEventHandle>, event: CUevent) {
         to.check()?;
+        driver()?;
+        check_handle(event as usize)?;
         let event = event::named(event)?;
         let shared = event.shared.as_ref().filter(|shared| !shared.imported);
         let handle = shared.ok_or(CuError::INVALID_HANDLE)?.handle();

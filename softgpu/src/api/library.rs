@@ -3,8 +3,9 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuda_api::args::{In, Out, Text};
+use cuda_api::args::{In, Out, Text, check_handle};
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::library_options;
 use cuda_api::sys::{
     CUdeviceptr, CUfunction, CUfunction_attribute, CUjit_option, CUkernel, CUlibrary,
     CUlibraryOption, CUmodule,
@@ -70,13 +71,15 @@ entries! {
         jit_options: In<CUjit_option>,
         jit_values: In<usize>,
         jit_count: c_uint,
-        _options: In<CUlibraryOption>,
+        options: In<CUlibraryOption>,
         _values: In<usize>,
-        _count: c_uint,
+        count: c_uint,
     ) {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
         let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) }?;
+        // SAFETY: the program passes an array of `count` elements.
+        unsafe { library_options::check(options, count, false) }?;
         // SAFETY: the program passes the address of an image.
         let source = unsafe { image(at) };
         to.set(jit.report(Library::load(source))? as CUlibrary)
@@ -88,13 +91,15 @@ entries! {
         jit_options: In<CUjit_option>,
         jit_values: In<usize>,
         jit_count: c_uint,
-        _options: In<CUlibraryOption>,
+        options: In<CUlibraryOption>,
         _values: In<usize>,
-        _count: c_uint,
+        count: c_uint,
     ) {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
         let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) }?;
+        // SAFETY: the program passes an array of `count` elements.
+        unsafe { library_options::check(options, count, true) }?;
         let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
         to.set(jit.report(Library::load(parse(&bytes)))? as CUlibrary)
     }
@@ -169,9 +174,7 @@ entries! {
     }
 
     fn cuKernelGetName(to: Out<*const c_char>, handle: CUkernel) {
-        if handle.is_null() {
-            return Err(CuError::INVALID_VALUE);
-        }
+        check_handle(handle as usize)?;
         to.set(kept_name(&kernel(handle)?.name)?)
     }
 
@@ -196,6 +199,7 @@ entries! {
     }
 
     fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: Out<usize>, size: Out<usize>) {
+        check_handle(handle as usize)?;
         kernel(handle)?;
         let function = function_of(handle as usize, current)?;
         parameter(&function, n, to, size)

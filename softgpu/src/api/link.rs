@@ -127,12 +127,12 @@ entries! {
 
     fn cuLinkComplete(handle: CUlinkState, image: Out<*mut c_void>, size: Out<usize>) {
         let link = link(handle)?;
+        image.check()?;
         let (link, jit) = &*link;
         let linked = jit.report(link.complete())?;
         // The link keeps the image until the program destroys it.
-        image.set_if_wanted(linked.as_ptr().cast_mut().cast());
         size.set_if_wanted(linked.len());
-        Ok(())
+        image.set(linked.as_ptr().cast_mut().cast())
     }
 
     fn cuLinkDestroy(handle: CUlinkState) {

@@ -239,8 +239,9 @@ entries! {
         Ok(())
     }
 
+    /// The first version ignores unknown flags.
     fn cuMemHostRegister(address: *mut c_void, size: usize, flags: c_uint) {
-        register(address, size, flags)
+        register(address, size, flags & REGISTER_FLAGS)
     }
 
     fn cuMemHostRegister_v2(address: *mut c_void, size: usize, flags: c_uint) {

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cuda_api::args::{In, Out, Text};
+use cuda_api::args::{In, Out, Text, check_handle};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::fatbin;
 use cuda_api::sys::{
@@ -257,18 +257,19 @@ entries! {
     }
 
     fn cuFuncGetModule(to: Out<CUmodule>, handle: CUfunction) {
+        to.check()?;
+        check_handle(handle as usize)?;
         to.set(function(handle.cast())?.module as CUmodule)
     }
 
     fn cuFuncGetName(to: Out<*const c_char>, handle: CUfunction) {
-        if handle.is_null() {
-            return Err(CuError::INVALID_VALUE);
-        }
+        check_handle(handle as usize)?;
         // The name is valid until the function's module is unloaded.
         to.set(function(handle.cast())?.name.as_ptr())
     }
 
     fn cuFuncGetParamInfo(handle: CUfunction, n: usize, to: Out<usize>, size: Out<usize>) {
+        check_handle(handle as usize)?;
         parameter(&*function(handle.cast())?, n, to, size)
     }
 

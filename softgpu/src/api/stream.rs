@@ -114,7 +114,8 @@ entries! {
     ) |per_thread| {
         let stream = lookup(stream, per_thread)?;
         green.set_if_wanted(green_of(&stream));
-        to.set(stream.context.handle as CUcontext)
+        to.set_if_wanted(stream.context.handle as CUcontext);
+        Ok(())
     }
 
     fn cuStreamGetGreenCtx(stream: CUstream, green: Out<*mut c_void>) {

@@ -213,36 +213,6 @@ fn batch(
 }
 
 entries! {
-    fn cuStreamWaitValue32, fn cuStreamWaitValue32_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
-    ) |per_thread| {
-        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32, (address, value.into()), flags)
-    }
-
-    fn cuStreamWaitValue64, fn cuStreamWaitValue64_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
-    ) |per_thread| {
-        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64, (address, value), flags)
-    }
-
-    fn cuStreamWriteValue32, fn cuStreamWriteValue32_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
-    ) |per_thread| {
-        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32, (address, value.into()), flags)
-    }
-
-    fn cuStreamWriteValue64, fn cuStreamWriteValue64_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
-    ) |per_thread| {
-        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64, (address, value), flags)
-    }
-
-    fn cuStreamBatchMemOp, fn cuStreamBatchMemOp_ptsz(
-        stream: CUstream, count: c_uint, operations: In<CUstreamBatchMemOpParams>, flags: c_uint,
-    ) |per_thread| {
-        batch(&*lookup(stream, per_thread)?, count, operations, flags)
-    }
-
     fn cuStreamWaitValue32_v2, fn cuStreamWaitValue32_v2_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
     ) |per_thread| {

@@ -8,7 +8,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
 use crate::log;
 use crate::objects::{Array, Mipmap};
-use cuda_api::args::{In, Out};
+use cuda_api::args::{In, Out, check_handle};
 use cuda_api::arrays::{element_size, format_error, level, most_levels};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES,
@@ -139,6 +139,7 @@ entries! {
         out.check()?;
         let driver = context::driver()?;
         driver.device(device)?;
+        check_handle(array)?;
         find(driver, array)?;
         // Only arrays with deferred mapping have requirements.
         Err(CuError::INVALID_VALUE)
@@ -180,6 +181,7 @@ entries! {
         out.check()?;
         let driver = context::driver()?;
         driver.device(device)?;
+        check_handle(mipmap)?;
         driver.handles.get::<Arc<Mipmap>>(mipmap)?;
         // Only arrays with deferred mapping have requirements.
         Err(CuError::INVALID_VALUE)
@@ -187,14 +189,18 @@ entries! {
 
     /// Sparse arrays can't be created.
     fn cuArrayGetSparseProperties(_out: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, array: Handle) {
-        find(context::driver()?, array)?;
+        let driver = context::driver()?;
+        check_handle(array)?;
+        find(driver, array)?;
         Err(CuError::INVALID_VALUE)
     }
 
     fn cuMipmappedArrayGetSparseProperties(
         _out: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, mipmap: Handle,
     ) {
-        context::driver()?.handles.get::<Arc<Mipmap>>(mipmap)?;
+        let driver = context::driver()?;
+        check_handle(mipmap)?;
+        driver.handles.get::<Arc<Mipmap>>(mipmap)?;
         Err(CuError::INVALID_VALUE)
     }
 

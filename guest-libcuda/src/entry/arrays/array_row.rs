@@ -7,6 +7,7 @@ use crate::entry::streams::stream::stream_id;
 use crate::error::CuResult;
 use crate::handles::Handle;
 use crate::transfer::synchronize;
+use cuda_api::args::check_handle;
 use cuda_api::sys::CUmemorytype;
 
 fn of_array(array: Handle, x: usize) -> Area {
@@ -28,6 +29,11 @@ fn of_device(device: u64) -> Area {
 ///
 /// Host memory must be valid for `len` bytes.
 unsafe fn row(dst: Area, src: Area, len: usize, stream: Option<Handle>, null: usize) -> CuResult {
+    for area in
+        [&dst, &src].into_iter().filter(|area| area.kind == CUmemorytype::CU_MEMORYTYPE_ARRAY)
+    {
+        check_handle(area.array)?;
+    }
     let copy = BoxCopy { src, dst, width: len, height: 1, depth: 1 };
     let handle = stream.unwrap_or(0);
     // SAFETY: host memory is valid, as the caller promises.

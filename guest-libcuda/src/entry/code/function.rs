@@ -9,7 +9,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
 use crate::objects::{ATTRIBUTES_ROOM, ByName, Function, Library, Module, Origin, Place};
 use crate::thread;
-use cuda_api::args::Out;
+use cuda_api::args::{Out, check_handle};
 use cuda_api::sys::{CUfunction_attribute, CUsharedconfig};
 use protocol::calls::{
     CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig, CuKernelSetAttribute,
@@ -139,7 +139,9 @@ fn namesakes(driver: &Driver, function: &Function) -> Vec<Arc<Function>> {
 
 fn parameter(function: Handle, index: usize, offset: Out<usize>, size: Out<usize>) -> CuResult {
     offset.check()?;
-    let function: Arc<Function> = driver()?.handles.get(function)?;
+    let driver = driver()?;
+    check_handle(function)?;
+    let function: Arc<Function> = driver.handles.get(function)?;
     let parameter = function.parameters.get(index).ok_or(CuError::INVALID_VALUE)?;
     offset.set(parameter.offset)?;
     size.set_if_wanted(parameter.size);
@@ -148,9 +150,7 @@ fn parameter(function: Handle, index: usize, offset: Out<usize>, size: Out<usize
 
 fn name(out: Out<*const c_char>, function: Handle) -> CuResult {
     let driver = driver()?;
-    if function == 0 {
-        return Err(CuError::INVALID_VALUE);
-    }
+    check_handle(function)?;
     let function: Arc<Function> = driver.handles.get(function)?;
     out.set(function.name.as_ptr())
 }
@@ -179,6 +179,7 @@ entries! {
     fn cuFuncGetModule(out: Out<Handle>, function: Handle) {
         out.check()?;
         let driver = driver()?;
+        check_handle(function)?;
         let function: Arc<Function> = driver.handles.get(function)?;
         out.set(match function.origin {
             Origin::Module(module) => module,
@@ -201,6 +202,7 @@ entries! {
         // The answer is the same in all contexts, but NVIDIA's driver loads the kernel into the
         // current one.
         let driver = driver()?;
+        check_handle(kernel)?;
         let _: Arc<Function> = driver.handles.get(kernel)?;
         context::current()?;
         parameter(kernel, index, offset, size)

@@ -16,7 +16,9 @@ use crate::remembered::once;
 use crate::thread;
 use crate::windows;
 use cuda_api::args::{In, Out, Text};
+use cuda_api::library_options;
 use cuda_api::managed::Managed;
+use cuda_api::sys::CUlibraryOption;
 use cuda_api::texture_refs::registry;
 use protocol::calls::{
     CuLibraryGetKernelCount, CuLibraryGetModule, CuLibraryUnload, VcudaLibraryGetGlobal,
@@ -196,7 +198,7 @@ entries! {
     fn cuLibraryLoadData(
         out: Out<Handle>, code: *const c_void,
         jit_options: In<u32>, jit_values: In<usize>, jit_count: u32,
-        _options: In<u32>, _values: In<usize>, _count: u32,
+        options: In<CUlibraryOption>, _values: In<usize>, count: u32,
     ) {
         out.check()?;
         driver()?;
@@ -206,6 +208,8 @@ entries! {
         // SAFETY: the program passes arrays of `jit_count` options, and the buffers that the
         // options describe.
         let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
+        // SAFETY: the program passes an array of `count` options.
+        unsafe { library_options::check(options, count, false) }?;
         // SAFETY: the program passes a pointer to an image.
         load(out, unsafe { bytes_of(code) }?, &jit)
     }
@@ -213,13 +217,15 @@ entries! {
     fn cuLibraryLoadFromFile(
         out: Out<Handle>, path: Text,
         jit_options: In<u32>, jit_values: In<usize>, jit_count: u32,
-        _options: In<u32>, _values: In<usize>, _count: u32,
+        options: In<CUlibraryOption>, _values: In<usize>, count: u32,
     ) {
         out.check()?;
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` options, and the buffers that the
         // options describe.
         let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
+        // SAFETY: the program passes an array of `count` options.
+        unsafe { library_options::check(options, count, true) }?;
         load(out, in_file(&read_file(path)?)?, &jit)
     }
 

@@ -199,6 +199,7 @@ entries! {
 
     fn cuLinkComplete(handle: Handle, image: Out<*const c_void>, size: Out<usize>) {
         let link: Arc<Link> = driver()?.handles.get(handle)?;
+        image.check()?;
         let linked = match link.image.get() {
             Some(linked) => linked,
             None => {
@@ -206,9 +207,8 @@ entries! {
                 link.image.get_or_init(|| linked)
             }
         };
-        image.set_if_wanted(linked.as_ptr().cast());
         size.set_if_wanted(linked.len());
-        Ok(())
+        image.set(linked.as_ptr().cast())
     }
 
     fn cuLinkDestroy(handle: Handle) {

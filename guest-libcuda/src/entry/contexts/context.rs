@@ -13,7 +13,7 @@ use crate::objects::{Context, Event};
 use crate::session::Work;
 use crate::settled;
 use crate::thread;
-use cuda_api::args::{In, Out};
+use cuda_api::args::{In, Out, check_handle};
 use cuda_api::export_tables::context_storage;
 use cuda_api::sys::{
     CUctx_flags, CUctxCreateParams, CUdevice_attribute, CUexecAffinityParam, CUexecAffinitySmCount,
@@ -128,13 +128,17 @@ pub fn ensure_primary(number: i32) -> CuResult<&'static Context> {
     Ok(device.primary_context)
 }
 
-fn set_primary_flags(number: i32, flags: u32) -> CuResult {
+/// The first version of the call can't change the flags of a context that is active.
+fn set_primary_flags(number: i32, flags: u32, first_version: bool) -> CuResult {
     if flags & !FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
     }
     let driver = driver()?;
     let device = driver.device(number)?;
     let _one_at_a_time = device.primary.lock();
+    if first_version && device.primary_context.is_alive() {
+        return Err(CuError::PRIMARY_CONTEXT_ACTIVE);
+    }
     driver.session.call_always(&VcudaPrimaryCtxSetFlags { dev: device.number, flags }, 0)?;
     device.primary_context.set_flags(flags);
     Ok(())
@@ -157,6 +161,7 @@ fn create(out: Out<Handle>, flags: u32, number: i32) -> CuResult {
 
 fn destroy(handle: Handle) -> CuResult {
     let driver = driver()?;
+    check_handle(handle)?;
     let context: &Context = driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
     if context.primary || context.green.is_some() {
         return Err(CuError::INVALID_CONTEXT);
@@ -171,10 +176,16 @@ fn destroy(handle: Handle) -> CuResult {
     result
 }
 
-fn push(handle: Handle) -> CuResult {
+/// Makes a context the current one. The first version of the call accepts only a context that isn't
+/// on the thread's stack.
+fn push(handle: Handle, first_version: bool) -> CuResult {
     let driver = driver()?;
+    check_handle(handle)?;
     let context: &'static Context =
         driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
+    if first_version && thread::has(context) {
+        return Err(CuError::INVALID_CONTEXT);
+    }
     thread::push(context);
     Ok(())
 }
@@ -229,8 +240,12 @@ entries! {
     fn cuDevicePrimaryCtxRelease_v2(number: i32) { release_primary(number) }
     fn cuDevicePrimaryCtxReset(number: i32) { reset_primary(number) }
     fn cuDevicePrimaryCtxReset_v2(number: i32) { reset_primary(number) }
-    fn cuDevicePrimaryCtxSetFlags(number: i32, flags: u32) { set_primary_flags(number, flags) }
-    fn cuDevicePrimaryCtxSetFlags_v2(number: i32, flags: u32) { set_primary_flags(number, flags) }
+    fn cuDevicePrimaryCtxSetFlags(number: i32, flags: u32) {
+        set_primary_flags(number, flags, true)
+    }
+    fn cuDevicePrimaryCtxSetFlags_v2(number: i32, flags: u32) {
+        set_primary_flags(number, flags, false)
+    }
 
     fn cuDevicePrimaryCtxGetState(number: i32, flags: Out<u32>, active: Out<i32>) {
         // Programs call this hundreds of thousands of times, so it takes no lock.
@@ -241,8 +256,11 @@ entries! {
 
     /// Always fails, because a context of the first version has 32-bit device pointers
     /// (`cuda_api::first_versions`).
-    fn cuCtxCreate(out: Out<Handle>, _flags: u32, device: i32) {
+    fn cuCtxCreate(out: Out<Handle>, flags: u32, device: i32) {
         out.check()?;
+        if flags & !FLAGS != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
         driver()?.device(device)?;
         Err(CuError::OUT_OF_MEMORY)
     }
@@ -288,8 +306,8 @@ entries! {
 
     fn cuCtxDestroy(handle: Handle) { destroy(handle) }
     fn cuCtxDestroy_v2(handle: Handle) { destroy(handle) }
-    fn cuCtxPushCurrent(handle: Handle) { push(handle) }
-    fn cuCtxPushCurrent_v2(handle: Handle) { push(handle) }
+    fn cuCtxPushCurrent(handle: Handle) { push(handle, true) }
+    fn cuCtxPushCurrent_v2(handle: Handle) { push(handle, false) }
     fn cuCtxPopCurrent(out: Out<Handle>) { pop(out) }
     fn cuCtxPopCurrent_v2(out: Out<Handle>) { pop(out) }
 
@@ -384,12 +402,12 @@ entries! {
 
     fn cuCtxRecordEvent(handle: Handle, event: Handle) {
         let driver = driver()?;
-        record_in(driver, context_of(driver, handle)?, event)
+        record_in(driver, named(driver, handle)?, event)
     }
 
     fn cuCtxWaitEvent(handle: Handle, event: Handle) {
         let driver = driver()?;
-        wait_in(driver, context_of(driver, handle)?, event)
+        wait_in(driver, named(driver, handle)?, event)
     }
 
     /// No device can write to the memory of a guest's GPU, so there is nothing to flush.

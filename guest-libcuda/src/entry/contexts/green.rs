@@ -4,7 +4,6 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use crate::context::current;
 use crate::driver::{Driver, driver};
 use crate::entry::contexts::context::{named, release_primary, retain_primary};
 use crate::entry::macros::EntryPoint;
@@ -99,10 +98,7 @@ impl Library for Guest {
     }
 
     fn context(handle: CUcontext) -> CuResult<(i32, u64)> {
-        let context = match handle.is_null() {
-            true => current()?,
-            false => named(driver()?, handle as Handle)?,
-        };
+        let context = named(driver()?, handle as Handle)?;
         Ok((context.device, id_of(context)))
     }
 

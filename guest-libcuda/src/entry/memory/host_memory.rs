@@ -342,7 +342,10 @@ entries! {
     }
 
     fn cuMemFreeHost(at: usize) { free(at) }
-    fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
+    /// The first version ignores unknown flags.
+    fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) {
+        register(at, bytes, flags & (REGISTER_FLAGS | UNSUPPORTED_REGISTER_FLAGS))
+    }
     fn cuMemHostRegister_v2(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
     fn cuMemHostUnregister(at: usize) { unregister(at) }
 

@@ -13,7 +13,7 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
 use crate::memory::Kind;
 use crate::objects::Event;
-use cuda_api::args::Out;
+use cuda_api::args::{Out, check_handle};
 use cuda_api::ipc::{HandleBytes, Imports, Version};
 use cuda_api::sys::{CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 use protocol::calls::{
@@ -114,6 +114,7 @@ entries! {
     fn cuIpcGetEventHandle(out: Out<CUipcEventHandle>, event: Handle) {
         out.check()?;
         let driver = driver()?;
+        check_handle(event)?;
         let event: Arc<Event> = driver.handles.get(event)?;
         if !event.is_interprocess() {
             return Err(CuError::INVALID_HANDLE);

@@ -55,7 +55,8 @@ fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
 }
 
 fn elapsed(ms: Out<f32>, start: Handle, end: Handle) -> CuResult {
-    ms.check()?;
+    // NVIDIA's driver reports a null pointer as an invalid handle.
+    ms.check().map_err(|_| CuError::INVALID_HANDLE)?;
     let driver = driver::driver()?;
     let start: Arc<Event> = driver.handles.get(start)?;
     let end: Arc<Event> = driver.handles.get(end)?;
@@ -112,11 +113,6 @@ entries! {
         result
     }
 
-    /// The first version reports a null `ms` as an invalid handle.
-    fn cuEventElapsedTime(ms: Out<f32>, start: Handle, end: Handle) {
-        ms.check().map_err(|_| CuError::INVALID_HANDLE)?;
-        elapsed(ms, start, end)
-    }
-
+    fn cuEventElapsedTime(ms: Out<f32>, start: Handle, end: Handle) { elapsed(ms, start, end) }
     fn cuEventElapsedTime_v2(ms: Out<f32>, start: Handle, end: Handle) { elapsed(ms, start, end) }
 }

@@ -300,8 +300,10 @@ entries! {
     fn cuStreamGetCtx_v2, fn cuStreamGetCtx_v2_ptsz(
         stream: Handle, out: Out<Handle>, green: Out<Handle>,
     ) |_null| {
+        let context = context_handle(stream)?;
         green.set_if_wanted(context_of(stream)?.green_handle());
-        out.set(context_handle(stream)?)
+        out.set_if_wanted(context);
+        Ok(())
     }
 
     fn cuStreamGetGreenCtx(stream: Handle, out: Out<Handle>) {

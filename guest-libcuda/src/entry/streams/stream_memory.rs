@@ -175,13 +175,6 @@ fn batch(
 }
 
 entries! {
-    fn cuStreamWaitValue32, fn cuStreamWaitValue32_ptsz(
-        stream: Handle, address: u64, value: u32, flags: u32,
-    ) |null| {
-        let operation = Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32;
-        one(stream, null, operation, address, value.into(), flags)
-    }
-
     fn cuStreamWaitValue32_v2, fn cuStreamWaitValue32_v2_ptsz(
         stream: Handle, address: u64, value: u32, flags: u32,
     ) |null| {
@@ -189,23 +182,10 @@ entries! {
         one(stream, null, operation, address, value.into(), flags)
     }
 
-    fn cuStreamWaitValue64, fn cuStreamWaitValue64_ptsz(
-        stream: Handle, address: u64, value: u64, flags: u32,
-    ) |null| {
-        one(stream, null, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags)
-    }
-
     fn cuStreamWaitValue64_v2, fn cuStreamWaitValue64_v2_ptsz(
         stream: Handle, address: u64, value: u64, flags: u32,
     ) |null| {
         one(stream, null, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags)
-    }
-
-    fn cuStreamWriteValue32, fn cuStreamWriteValue32_ptsz(
-        stream: Handle, address: u64, value: u32, flags: u32,
-    ) |null| {
-        let operation = Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32;
-        one(stream, null, operation, address, value.into(), flags)
     }
 
     fn cuStreamWriteValue32_v2, fn cuStreamWriteValue32_v2_ptsz(
@@ -215,22 +195,10 @@ entries! {
         one(stream, null, operation, address, value.into(), flags)
     }
 
-    fn cuStreamWriteValue64, fn cuStreamWriteValue64_ptsz(
-        stream: Handle, address: u64, value: u64, flags: u32,
-    ) |null| {
-        one(stream, null, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags)
-    }
-
     fn cuStreamWriteValue64_v2, fn cuStreamWriteValue64_v2_ptsz(
         stream: Handle, address: u64, value: u64, flags: u32,
     ) |null| {
         one(stream, null, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags)
-    }
-
-    fn cuStreamBatchMemOp, fn cuStreamBatchMemOp_ptsz(
-        stream: Handle, count: u32, operations: In<CUstreamBatchMemOpParams>, flags: u32,
-    ) |null| {
-        batch(stream, null, count as usize, operations, flags)
     }
 
     fn cuStreamBatchMemOp_v2, fn cuStreamBatchMemOp_v2_ptsz(

@@ -55,8 +55,8 @@ impl Objects<'_> {
                 cu!(cuda, cuMemAllocAsync(&mut address, PAGE, stream))?;
             }
             "cuMemPoolExportPointer" => {
-                let (pool, stream) = (self.pool()? as *mut _, self.stream()? as *mut _);
-                cu!(cuda, cuMemAllocFromPoolAsync(&mut address, PAGE, pool, stream))?;
+                self.exported_pool()?;
+                address = self.pool_memory()?;
             }
             "cuMemGetHandleForAddressRange" => address = cuda.alloc(VIRTUAL)?,
             "cuGraphAddMemFreeNode" => address = self.graph_memory()?,
@@ -86,6 +86,21 @@ impl Objects<'_> {
             cu!(cuda, cuMemHostAlloc(&mut host, PAGE, 2))?;
         }
         Ok(host as u64)
+    }
+
+    /// Returns the address of memory from the pool.
+    pub fn pool_memory(&mut self) -> Outcome<u64> {
+        let (cuda, mut address) = (self.cuda, 0);
+        let (pool, stream) = (self.pool()? as *mut _, self.stream()? as *mut _);
+        cu!(cuda, cuMemAllocFromPoolAsync(&mut address, PAGE, pool, stream))?;
+        Ok(address)
+    }
+
+    /// Returns a pool to which this process has imported its own pool.
+    pub fn imported_pool(&mut self) -> Outcome<u64> {
+        let (cuda, mut pool, file) = (self.cuda, null_mut(), self.exported_pool()?);
+        cu!(cuda, cuMemPoolImportFromShareableHandle(&mut pool, file as *mut _, FILE, 0))?;
+        Ok(pool as u64)
     }
 
     pub fn pool(&mut self) -> Outcome<u64> {

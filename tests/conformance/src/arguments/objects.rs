@@ -60,6 +60,7 @@ impl<'a> Objects<'a> {
             "CUmodule" | "CUfunction" | "CUlibrary" | "CUkernel" | "CUlinkState" => {
                 self.code(type_)
             }
+            "CUmemoryPool" if self.named("ImportPointer") => self.imported_pool(),
             "CUmemoryPool" => self.pool(),
             // Objects of other systems, such as EGL's.
             _ => Ok(0),

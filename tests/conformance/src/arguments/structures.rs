@@ -159,9 +159,7 @@ impl Objects<'_> {
             "CUmemPoolPtrExportData" => {
                 let data = keep([0u8; 64]);
                 if self.named("ImportPointer") {
-                    let (pool, mut address) = (self.pool()? as *mut _, 0);
-                    let stream = self.stream()? as *mut _;
-                    cu!(cuda, cuMemAllocFromPoolAsync(&mut address, PAGE, pool, stream))?;
+                    let address = self.pool_memory()?;
                     cu!(cuda, cuMemPoolExportPointer(data as *mut _, address))?;
                 }
                 data

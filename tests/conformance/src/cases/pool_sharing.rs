@@ -146,7 +146,10 @@ cases! {
         let small = filled(cuda, shareable, SMALL, 9)?;
         let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
         let unshared = filled(cuda, private, SMALL, 1)?;
-        refused!(cu!(cuda, cuMemPoolExportPointer(&mut data, unshared)), INVALID_VALUE);
+        // The other pool hasn't been exported yet.
+        for pointer in [unshared, large] {
+            refused!(cu!(cuda, cuMemPoolExportPointer(&mut data, pointer)), INVALID_VALUE);
+        }
         let file = exported(cuda, shareable)?;
         let mut peer = Peer::start("pool_sharing::importer", Some(file))?;
         let talk = |channel: &mut Channel| {
