@@ -436,16 +436,17 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Fails if an event was last recorded in a captured stream. Such an event can't be queried.
+    /// Fails if an event was last recorded in a captured stream. Such an event can't be queried. Like
+    /// NVIDIA's driver, reports an event that marks a point within a kernel as invalid.
     pub fn forbid_captured_event(&self, event: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());
         }
         self.captures(|State { captures, .. }| match captures.events.get(&event) {
-            Some((id, _)) => {
-                let id = *id;
+            Some((id, after)) => {
+                let (id, is_in_kernel) = (*id, after.values().any(|edge| *edge != Edge::Full));
                 captures.invalidate(id);
-                Err(CuError::CAPTURED_EVENT)
+                Err(if is_in_kernel { CuError::INVALID_VALUE } else { CuError::CAPTURED_EVENT })
             }
             None => Ok(()),
         })

@@ -45,6 +45,17 @@ fn a_fork_and_a_join_become_a_diamond() {
 }
 
 #[test]
+fn an_event_that_a_captured_launch_records_is_invalid_outside_of_the_capture() {
+    for edge in [Edge::Programmatic, Edge::LaunchOrder, Edge::ProgrammaticLaunchOrder] {
+        let graphs = begun(3, Mode::Global);
+        graphs.push_launch(&stream(3), 1, false, Some((50, edge))).unwrap();
+        assert_eq!(graphs.forbid_captured_event(50), Err(CuError::INVALID_VALUE));
+        graphs.forget_event(50);
+        assert_eq!(graphs.forbid_captured_event(50), Ok(()));
+    }
+}
+
+#[test]
 fn work_of_another_stream_must_be_joined() {
     let graphs = begun(3, Mode::Global);
     graphs.push(&stream(3), 1).unwrap();
