@@ -105,13 +105,16 @@ impl SharedFile {
     }
 
     /// Opens another process's file. Returns INVALID_CONTEXT if it is this process's own, and
-    /// INVALID_VALUE if there is no such file.
+    /// INVALID_VALUE if there is no such file or its creator has exited.
     pub(crate) fn open(contents: Contents, handle: &HandleBytes) -> CuResult<Self> {
         if handle[..16] != contents.magic()[..] {
             return Err(CuError::INVALID_VALUE);
         }
         let [process, number, size] = words_of(handle);
         let process = u32::try_from(process).map_err(|_| CuError::INVALID_VALUE)?;
+        if is_gone(process as i32) {
+            return Err(CuError::INVALID_VALUE);
+        }
         let name = Name { process, number };
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(name.path());
