@@ -2,7 +2,9 @@
 
 use crate::error::{CuError, CuResult};
 use crate::graph::edge::Edge;
-use crate::sys::{CUlaunchAttribute, CUlaunchAttributeID as Id};
+use crate::sys::{CUevent_record_flags, CUlaunchAttribute, CUlaunchAttributeID as Id};
+
+const EXTERNAL: i32 = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL.0 as i32;
 
 /// The point of a kernel that an event marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +52,17 @@ impl LaunchEvent {
             }
             _ => return Ok(None),
         };
-        // Launches can't use the only flag of event records, CU_EVENT_RECORD_EXTERNAL.
+        // Launches can't use the only flag of event records. These errors are those of driver 580.
         match flags {
             0 => Ok(Some(Self { handle: event as usize, point })),
+            EXTERNAL => Err(CuError::ILLEGAL_STATE),
             _ => Err(CuError::INVALID_VALUE),
         }
     }
 
     /// Fails if a launch can't record an event with these properties.
     pub fn check(timing: bool, interprocess: bool) -> CuResult {
-        if timing || interprocess { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+        if timing || interprocess { Err(CuError::NOT_SUPPORTED) } else { Ok(()) }
     }
 }
 
@@ -90,7 +93,9 @@ mod tests {
         assert_eq!(edge(completion, 1), Edge::LaunchOrder);
         for id in [programmatic, completion] {
             let external = LaunchEvent::read(&attribute(id, 1, 0));
-            assert_eq!(external, Err(CuError::INVALID_VALUE));
+            assert_eq!(external, Err(CuError::ILLEGAL_STATE));
+            let unknown = LaunchEvent::read(&attribute(id, 2, 0));
+            assert_eq!(unknown, Err(CuError::INVALID_VALUE));
         }
         let other = attribute(Id::CU_LAUNCH_ATTRIBUTE_PRIORITY, 1, 1);
         assert_eq!(LaunchEvent::read(&other), Ok(None));

@@ -163,15 +163,12 @@ cases! {
         cu!(cuda, cuEventCreate(&mut timed, 0))?;
         cu!(cuda, cuEventCreate(&mut shared, UNTIMED | INTERPROCESS))?;
         for id in IDS {
-            for wrong in [
-                attribute(id, null_mut(), 0),
-                attribute(id, timed, 0),
-                attribute(id, shared, 0),
-                attribute(id, pair.event, EXTERNAL),
-            ] {
-                let launched = pair.launch(cuda, 0, &mut [wrong]);
-                refused!(launched, INVALID_VALUE | INVALID_HANDLE | NOT_SUPPORTED);
-            }
+            let launch = |event, flags| pair.launch(cuda, 0, &mut [attribute(id, event, flags)]);
+            refused!(launch(null_mut(), 0), INVALID_HANDLE);
+            refused!(launch(timed, 0), NOT_SUPPORTED);
+            refused!(launch(shared, 0), NOT_SUPPORTED);
+            refused!(launch(pair.event, EXTERNAL), ILLEGAL_STATE);
+            refused!(launch(pair.event, 2), INVALID_VALUE);
         }
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(pair.word, 1)?, [1]);
