@@ -76,11 +76,12 @@ fn hostile_launches_that_record_an_event_are_refused() {
         bench.ctx = first;
         let f = bench.vector_add();
         let (value, handle) = (CuError::INVALID_VALUE.0, CuError::INVALID_HANDLE.0);
+        let unsupported = CuError::NOT_SUPPORTED.0;
         for (event, error) in [
             (EventId(0), handle),
             (EventId(999), handle),
-            (timed, value),
-            (shared, value),
+            (timed, unsupported),
+            (shared, unsupported),
             (other, handle),
         ] {
             assert_eq!(bench.call(&launch(f, event)).0, error, "{event:?}");
@@ -93,7 +94,7 @@ fn hostile_launches_that_record_an_event_are_refused() {
         for id in [PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT] {
             let list = [protocol::structs::LaunchAttribute { id, value: [u64::MAX; 8] }];
             let wrong = VcudaLaunchEvent { attributes: list.as_slice().into(), ..launch(f, EVENT) };
-            assert_eq!(bench.call(&wrong).0, CuError::NOT_SUPPORTED.0, "{id}");
+            assert_eq!(bench.call(&wrong).0, unsupported, "{id}");
         }
         // To find out whether the host knows this call, a guest makes it without a function or an
         // event.
