@@ -41,6 +41,7 @@ mod reader;
 pub mod region;
 pub mod reply;
 mod serve;
+mod spin;
 mod timeslices;
 mod truncated;
 pub mod waker;

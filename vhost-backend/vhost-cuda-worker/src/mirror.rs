@@ -6,6 +6,9 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::time::Instant;
+
+use super::spin::Spin;
 
 /// The maximum number of mirrors for guest threads in one session.
 pub const MAX_MIRRORS: usize = 128;
@@ -28,6 +31,9 @@ type Job = Box<dyn FnOnce() + Send>;
 /// The mirror threads of a session.
 #[derive(Clone, Default)]
 pub struct Mirrors {
+    /// How long a mirror polls for its next job. Otherwise, each call of a thread that makes one after
+    /// another would have to wake its mirror.
+    spin: Spin,
     threads: Arc<Mutex<HashMap<u64, Mirror>>>,
 }
 
@@ -43,6 +49,10 @@ struct Mirror {
 pub struct MirrorsFull;
 
 impl Mirrors {
+    pub(super) fn new(spin: Spin) -> Self {
+        Self { spin, threads: Arc::default() }
+    }
+
     /// Runs `job` on the mirror of a guest thread, after that thread's earlier jobs. If the session
     /// has too many mirrors or jobs, fails and drops the job, including any `ReplyTo` in it.
     pub fn run(&self, thread: u32, job: impl FnOnce() + Send + 'static) -> Result<(), MirrorsFull> {
@@ -51,7 +61,7 @@ impl Mirrors {
         if waiting >= MAX_JOBS {
             return Err(MirrorsFull);
         }
-        send(&mut threads, thread.into(), Box::new(job)).map_err(|_| MirrorsFull)
+        self.send(&mut threads, thread.into(), Box::new(job)).map_err(|_| MirrorsFull)
     }
 
     /// Like [`Mirrors::run`], but never drops the job. If the guest thread can't get a mirror, or
@@ -60,16 +70,17 @@ impl Mirrors {
         let mut threads = self.lock();
         let job: Job = Box::new(job);
         accepted(match thread {
-            None => send(&mut threads, OWN, job),
-            Some(thread) => send(&mut threads, thread.into(), job)
-                .or_else(|refused| send(&mut threads, SPILLED, refused)),
+            None => self.send(&mut threads, OWN, job),
+            Some(thread) => self
+                .send(&mut threads, thread.into(), job)
+                .or_else(|refused| self.send(&mut threads, SPILLED, refused)),
         });
     }
 
     /// Runs a job that frees memory and waits for nothing, on a thread that has only such jobs. The
     /// job is never dropped.
     pub fn run_freeing(&self, job: impl FnOnce() + Send + 'static) {
-        accepted(send(&mut self.lock(), FREEING, Box::new(job)));
+        accepted(self.send(&mut self.lock(), FREEING, Box::new(job)));
     }
 
     /// Ends the mirror of a guest thread that has exited, unless it has jobs. Then it ends when
@@ -79,6 +90,25 @@ impl Mirrors {
         if threads.get(&thread.into()).is_some_and(|mirror| mirror.waiting() == 0) {
             threads.remove(&thread.into());
         }
+    }
+
+    /// Sends a job to a mirror, and starts that mirror if necessary. If the mirror can't be started,
+    /// returns the job.
+    fn send(&self, threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Job> {
+        if !threads.contains_key(&key) {
+            let of_guest = threads.keys().filter(|key| **key < OWN).count();
+            if key < OWN && of_guest >= MAX_MIRRORS {
+                let idle = threads.iter().find(|(key, m)| **key < OWN && m.waiting() == 0);
+                let Some((&idle, _)) = idle else { return Err(job) };
+                threads.remove(&idle);
+            }
+            let Ok(mirror) = Mirror::start(key, self.spin) else { return Err(job) };
+            threads.insert(key, mirror);
+        }
+        let mirror = &threads[&key];
+        mirror.pending.fetch_add(1, Ordering::AcqRel);
+        // Sending doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
+        mirror.jobs.send(job).map_err(|refused| refused.0)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Mirror>> {
@@ -93,42 +123,43 @@ fn accepted(sent: Result<(), Job>) {
     }
 }
 
-/// Sends a job to a mirror, and starts that mirror if necessary. If the mirror can't be started,
-/// returns the job.
-fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Job> {
-    if !threads.contains_key(&key) {
-        let of_guest = threads.keys().filter(|key| **key < OWN).count();
-        if key < OWN && of_guest >= MAX_MIRRORS {
-            let idle = threads.iter().find(|(key, m)| **key < OWN && m.waiting() == 0);
-            let Some((&idle, _)) = idle else { return Err(job) };
-            threads.remove(&idle);
-        }
-        let Ok(mirror) = Mirror::start(key) else { return Err(job) };
-        threads.insert(key, mirror);
-    }
-    let mirror = &threads[&key];
-    mirror.pending.fetch_add(1, Ordering::AcqRel);
-    // Sending doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
-    mirror.jobs.send(job).map_err(|refused| refused.0)
-}
-
 impl Mirror {
     fn waiting(&self) -> usize {
         self.pending.load(Ordering::Acquire)
     }
 
-    fn start(key: u64) -> std::io::Result<Self> {
+    fn start(key: u64, mut spin: Spin) -> std::io::Result<Self> {
         let (jobs, incoming) = mpsc::channel::<Job>();
         let pending = Arc::new(AtomicUsize::new(0));
         let done = pending.clone();
         std::thread::Builder::new().name(format!("mirror-{key}")).spawn(move || {
-            for job in incoming {
+            while let Some(job) = next_job(&incoming, &mut spin) {
                 job();
                 done.fetch_sub(1, Ordering::AcqRel);
             }
         })?;
         Ok(Self { jobs, pending })
     }
+}
+
+/// Waits for the next job. Returns `None` if there will be none.
+fn next_job(incoming: &mpsc::Receiver<Job>, spin: &mut Spin) -> Option<Job> {
+    let start = Instant::now();
+    loop {
+        match incoming.try_recv() {
+            Ok(job) => {
+                spin.work_came();
+                return Some(job);
+            }
+            Err(mpsc::TryRecvError::Disconnected) => return None,
+            Err(mpsc::TryRecvError::Empty) if start.elapsed() < spin.duration() => {
+                std::hint::spin_loop();
+            }
+            Err(mpsc::TryRecvError::Empty) => break,
+        }
+    }
+    spin.nothing_came();
+    incoming.recv().ok()
 }
 
 #[cfg(test)]

@@ -15,11 +15,10 @@ use super::error::WorkerError;
 use super::executor::{Command, Executor, Pending, Session};
 use super::region::RegionKind;
 use super::reply::{PostedError, ReplyTo, RingRegion};
+use super::spin::Spin;
 
 /// The maximum number of commands that the reader executes before it also checks everything else.
 const BATCH: usize = 64;
-/// The minimum time to spin before sleeping, because a command can't arrive within a shorter time.
-const MIN_SPIN: Duration = Duration::from_micros(4);
 
 /// The state of the ring reader.
 pub(super) struct Reader {
@@ -33,10 +32,7 @@ pub(super) struct Reader {
     ring: Option<(HostRing, Arc<RingRegion>)>,
     had_ring: bool,
     posted: Arc<PostedError>,
-    /// The maximum time to spin before sleeping. `spin` is the current time, adapted to how soon
-    /// commands arrive.
-    max_spin: Duration,
-    spin: Duration,
+    spin: Spin,
     args: Vec<u8>,
     /// Whether the guest can already see the error with which the scheduler has ended the session.
     condemned: bool,
@@ -49,7 +45,7 @@ impl Reader {
         device: Device,
         mailbox: mpsc::Receiver<Task>,
         wake: Arc<OwnedFd>,
-        spin: Duration,
+        spin: Spin,
     ) -> Self {
         Self {
             session,
@@ -60,7 +56,6 @@ impl Reader {
             ring: None,
             had_ring: false,
             posted: Arc::default(),
-            max_spin: spin,
             spin,
             args: Vec::new(),
             condemned: false,
@@ -94,13 +89,13 @@ impl Reader {
             }
             if worked {
                 if idle_since.take().is_some() {
-                    self.spin = self.max_spin.min(self.spin * 2);
+                    self.spin.work_came();
                 }
                 continue;
             }
             let now = Instant::now();
             let idle = now.duration_since(*idle_since.get_or_insert(now));
-            if idle < self.spin {
+            if idle < self.spin.duration() {
                 std::hint::spin_loop();
                 continue;
             }
@@ -113,8 +108,7 @@ impl Reader {
                 }
                 Pending::Within(timeout) => Some(timeout),
             };
-            // No command arrived while spinning, so spin for a shorter time before the next sleep.
-            self.spin = (self.spin / 2).max(MIN_SPIN.min(self.max_spin));
+            self.spin.nothing_came();
             if self.sleep(timeout) {
                 idle_since = None;
             }

@@ -14,7 +14,7 @@ use super::error::WorkerError;
 use super::gate_end::GateEnd;
 use super::isolate::{self, Jail};
 use super::{
-    calls, control, executor, ledger, mirror, reader, region, timeslices, truncated, waker,
+    calls, control, executor, ledger, mirror, reader, region, spin, timeslices, truncated, waker,
 };
 use host_jail::filter::{Filter, Unlisted};
 
@@ -82,6 +82,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         ledger::LedgerClient::new(socket, gate.page.clone()).map_err(WorkerError::Start)?;
     let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
     let exchange = device.exchange();
+    let spin = spin::Spin::new(Duration::from_micros(spin_us.into()));
     let session = executor::Session {
         label,
         pid,
@@ -91,7 +92,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         context_bytes: context_bytes.into(),
         context_charged,
         regions: region::Regions::default(),
-        mirrors: mirror::Mirrors::default(),
+        mirrors: mirror::Mirrors::new(spin),
         waker: waker::Waker::new(doorbell).map_err(WorkerError::Start)?,
         gate,
     };
@@ -100,7 +101,6 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
     seqpacket::send(&broker, &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
-    let spin = Duration::from_micros(spin_us.into());
     let waker = session.waker.clone();
     let mailbox = control::start(stream, exchange, waker, executor.before_exit());
     let mailbox = mailbox.map_err(WorkerError::Start)?;

@@ -1,0 +1,57 @@
+//! How long a thread polls before it sleeps.
+
+use std::time::Duration;
+
+/// The minimum time, because nothing can arrive within a shorter time.
+const MIN: Duration = Duration::from_micros(4);
+
+/// The time that a thread polls before it sleeps, adapted to how soon work arrives.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Spin {
+    max: Duration,
+    now: Duration,
+}
+
+impl Spin {
+    pub(super) fn new(max: Duration) -> Self {
+        Self { max, now: max }
+    }
+
+    pub(super) fn duration(&self) -> Duration {
+        self.now
+    }
+
+    /// Adapts the time after work has arrived while the thread polled.
+    pub(super) fn work_came(&mut self) {
+        self.now = self.max.min(self.now * 2);
+    }
+
+    /// Adapts the time after the thread has polled in vain.
+    pub(super) fn nothing_came(&mut self) {
+        self.now = (self.now / 2).max(MIN.min(self.max));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_adapts_within_its_limits() {
+        let us = Duration::from_micros;
+        let mut spin = Spin::new(us(50));
+        assert_eq!(spin.duration(), us(50));
+        for expected in [25_000, 12_500, 6_250, 4_000, 4_000] {
+            spin.nothing_came();
+            assert_eq!(spin.duration(), Duration::from_nanos(expected));
+        }
+        for expected in [8, 16, 32, 50, 50] {
+            spin.work_came();
+            assert_eq!(spin.duration(), us(expected));
+        }
+        let mut never = Spin::new(Duration::ZERO);
+        never.nothing_came();
+        never.work_came();
+        assert_eq!(never.duration(), Duration::ZERO);
+    }
+}
