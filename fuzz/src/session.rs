@@ -224,7 +224,7 @@ fn ledger(account: &Arc<Mutex<Account>>, gate: &GateEnd) -> LedgerClient {
             }
         }
     });
-    LedgerClient::new(ours, gate.page.clone()).expect("a thread")
+    LedgerClient::new(ours, gate.page.clone(), None).expect("a thread")
 }
 
 /// Starts a thread that answers requests as the device process does.

@@ -38,18 +38,30 @@ impl Program {
         Self { child, input, lines }
     }
 
-    fn ask(&mut self, mib: u32) {
-        writeln!(self.input, "ask {mib}").unwrap();
+    fn say(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
     }
 
-    /// Reads lines until one of them is `wanted`, or begins with it and a space.
-    fn until(&self, host: &Host, wanted: &str) {
+    fn ask(&mut self, mib: u32) {
+        self.say(&format!("ask {mib}"));
+    }
+
+    /// Returns the free memory that the program sees.
+    fn free(&mut self, host: &Host) -> u64 {
+        self.say("free");
+        self.until(host, "free").parse().unwrap()
+    }
+
+    /// Reads lines until one of them is `wanted`, or begins with it and a space. Returns the rest of
+    /// that line.
+    fn until(&self, host: &Host, wanted: &str) -> String {
         let start = Instant::now();
         while start.elapsed() < NEVER {
-            match self.lines.recv_timeout(NEVER) {
-                Ok(line) if line == wanted || line.starts_with(&format!("{wanted} ")) => return,
-                Ok(_) => {}
-                Err(_) => break,
+            let Ok(line) = self.lines.recv_timeout(NEVER) else { break };
+            match line.strip_prefix(wanted) {
+                Some("") => return String::new(),
+                Some(rest) if rest.starts_with(' ') => return rest[1..].to_owned(),
+                _ => {}
             }
         }
         panic!("the program never printed {wanted:?}\n{}", host.log());
@@ -75,6 +87,11 @@ impl Program {
         (steps, longest.max(last.elapsed()), others)
     }
 
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     fn end(self, host: &Host) {
         let Self { mut child, input, .. } = self;
         drop(input);
@@ -93,24 +110,88 @@ fn accounts(host: &Host, vm: Vm) -> (u64, u64) {
     (gpu["memory_used"].as_u64().unwrap(), gpu["memory_charged"].as_u64().unwrap())
 }
 
+/// Two programs of one VM, each of which is a session.
 #[test]
-fn a_program_that_allocates_within_its_credit_does_not_wait_for_vcudad() {
+fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
     let host = Host::start(&[A, B]);
-    let mut program = Program::start(&host, A, 4);
-    program.until(&host, "step 10");
-    program.ask(64);
-    program.until(&host, "got 64");
+    let mut programs = [(); 2].map(|()| Program::start(&host, A, 4));
+    programs.iter().for_each(|program| drop(program.until(&host, "step 10")));
+    programs[0].ask(64);
+    programs[0].until(&host, "got 64");
     signal(&host, libc::SIGSTOP);
     // This thread of the program must ask, and no other thread waits for it.
-    program.ask(64);
-    let (steps, longest, others) = program.during(STOP);
+    programs[0].ask(64);
+    let during = std::thread::scope(|scope| {
+        let threads = programs.each_mut().map(|program| scope.spawn(move || program.during(STOP)));
+        threads.map(|thread| thread.join().unwrap())
+    });
     signal(&host, libc::SIGCONT);
-    assert!(steps >= 10, "{steps} steps");
-    // The thread that must ask waits until vcudad continues, so its pause is the whole time.
-    assert!(longest < STOP && others.is_empty(), "{longest:?} {others:?}");
-    program.until(&host, "got 64");
-    program.until(&host, "step");
-    program.end(&host);
+    for (steps, longest, others) in during {
+        assert!(steps >= 10, "{steps} steps");
+        // The thread that must ask waits until vcudad continues, so its pause is the whole time.
+        assert!(longest < STOP && others.is_empty(), "{longest:?} {others:?}");
+    }
+    programs[0].until(&host, "got 64");
+    for program in programs {
+        program.until(&host, "step");
+        program.end(&host);
+    }
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+}
+
+/// Each program sees what the other has allocated as soon as the other's call has returned, also
+/// while vcudad is stopped, after another vcudad has taken over, and after another program was
+/// killed.
+#[test]
+fn programs_see_one_anothers_allocations_at_once() {
+    let host = Host::start(&[A]);
+    let mut programs = [(); 2].map(|()| Program::start(&host, A, 0));
+    for program in &mut programs {
+        program.until(&host, "ready");
+        // The broker grants credit with the first allocation.
+        program.ask(2);
+        program.until(&host, "got 2");
+    }
+    let mib = 1 << 20;
+    let check = |programs: &mut [Program], rounds: u64| {
+        let [first, second] = programs else { panic!("two programs") };
+        let before = first.free(&host);
+        for round in 0..rounds {
+            let (one, other) = match round % 2 {
+                0 => (&mut *first, &mut *second),
+                _ => (&mut *second, &mut *first),
+            };
+            one.say("take 2");
+            one.until(&host, "took");
+            assert_eq!((other.free(&host), one.free(&host)), (before - 2 * mib, before - 2 * mib));
+            one.say("give");
+            one.until(&host, "gave");
+            assert_eq!((other.free(&host), one.free(&host)), (before, before));
+        }
+    };
+    check(&mut programs, 200);
+    signal(&host, libc::SIGSTOP);
+    check(&mut programs, 200);
+    signal(&host, libc::SIGCONT);
+    signal(&host, libc::SIGUSR2);
+    assert!(eventually(NEVER, || host.log().contains("vcudad took over")), "{}", host.log());
+    check(&mut programs, 20);
+    // A program that ends takes what it has allocated with it.
+    programs[0].say("take 6");
+    programs[0].until(&host, "took");
+    let [mut first, second] = programs;
+    let before = first.free(&host);
+    let mut third = Program::start(&host, A, 0);
+    third.until(&host, "ready");
+    third.say("take 2");
+    third.until(&host, "took");
+    third.kill();
+    assert!(eventually(NEVER, || first.free(&host) == before), "{}", host.log());
+    let mut programs = [first, second];
+    check(&mut programs, 20);
+    programs[0].say("give");
+    programs[0].until(&host, "gave");
+    programs.into_iter().for_each(|program| program.end(&host));
     assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
 }
 

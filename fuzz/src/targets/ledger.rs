@@ -89,7 +89,7 @@ pub fn run(bytes: &[u8]) {
         assert!(used <= MAX && used == kinds.iter().sum::<u64>(), "{used} {kinds:?}");
         let held = ledger.held_by(worker)[0].1;
         assert!(held <= used && session_max.is_none_or(|max| held <= max), "{held} {used}");
-        assert!(ledger.usage_of(worker, 0, credit.bytes()).is_ok());
+        assert!(ledger.usage_of(worker, 0, (0, credit.bytes().into())).is_ok());
     }
     for worker in 0..4 {
         ledger.close(worker);

@@ -1,11 +1,17 @@
 //! Allocates and frees device memory in a loop, for tests of what makes a program wait. Uses the
 //! `libcuda.so.1` that the loader finds.
 //!
-//!   memory-steps MIB    allocates, fills, and frees MIB in each step
+//!   memory-steps MIB    allocates, fills, and frees MIB in each step, or makes no steps if MIB is 0
 //!
-//! Prints `step N` after each step. On another thread, for each line `ask MIB` on standard input,
-//! allocates and frees that much, and prints `got MIB`, or `refused MIB` if there is no room. Exits at
-//! the end of standard input.
+//! Prints `step N` after each step. On another thread, handles the lines of standard input:
+//!
+//!   ask MIB     allocates and frees that much, and prints `got MIB`, or `refused MIB` if there is no
+//!               room
+//!   take MIB    allocates that much, and prints `took MIB`
+//!   give        frees what was taken last, and prints `gave`
+//!   free        prints `free BYTES`, the result of cuMemGetInfo
+//!
+//! Exits at the end of standard input.
 
 use std::ffi::{CStr, c_int, c_uchar, c_uint, c_void};
 use std::io::BufRead;
@@ -22,6 +28,7 @@ struct Cuda {
     alloc: unsafe extern "C" fn(*mut u64, usize) -> c_uint,
     fill: unsafe extern "C" fn(u64, c_uchar, usize) -> c_uint,
     free: unsafe extern "C" fn(u64) -> c_uint,
+    info: unsafe extern "C" fn(*mut usize, *mut usize) -> c_uint,
 }
 
 fn symbol(library: Handle, name: &CStr) -> *mut c_void {
@@ -55,6 +62,7 @@ fn open() -> (Cuda, usize) {
         alloc: function!(library, c"cuMemAlloc_v2", (*mut u64, usize)),
         fill: function!(library, c"cuMemsetD8_v2", (u64, c_uchar, usize)),
         free: function!(library, c"cuMemFree_v2", (u64)),
+        info: function!(library, c"cuMemGetInfo_v2", (*mut usize, *mut usize)),
     };
     let mut ctx = std::ptr::null_mut();
     // SAFETY: the pointer is to a local variable, and device 0 is the first one.
@@ -71,23 +79,39 @@ impl Cuda {
         assert_eq!(unsafe { (self.set_current)(ctx as Handle) }, 0, "cuCtxSetCurrent");
     }
 
-    /// Allocates memory, fills it if `fills`, and frees it. Returns false if there is no room.
-    fn step(&self, bytes: usize, fills: bool) -> bool {
+    /// Allocates memory. Returns `None` if there is no room.
+    fn take(&self, bytes: usize) -> Option<u64> {
         let mut at = 0;
         // SAFETY: the pointer is to a local variable.
         match unsafe { (self.alloc)(&mut at, bytes) } {
-            0 => {}
-            OUT_OF_MEMORY => return false,
+            0 => Some(at),
+            OUT_OF_MEMORY => None,
             error => panic!("cuMemAlloc: {error}"),
         }
-        // SAFETY: this memory was just allocated, and is used and freed once.
-        unsafe {
-            if fills {
-                assert_eq!((self.fill)(at, 1, bytes), 0, "cuMemsetD8");
-            }
-            assert_eq!((self.free)(at), 0, "cuMemFree");
+    }
+
+    /// Frees memory that `take` returned, once.
+    fn give(&self, at: u64) {
+        // SAFETY: the memory was allocated, and nothing uses it.
+        assert_eq!(unsafe { (self.free)(at) }, 0, "cuMemFree");
+    }
+
+    /// Allocates memory, fills it if `fills`, and frees it. Returns false if there is no room.
+    fn step(&self, bytes: usize, fills: bool) -> bool {
+        let Some(at) = self.take(bytes) else { return false };
+        if fills {
+            // SAFETY: the memory was just allocated.
+            assert_eq!(unsafe { (self.fill)(at, 1, bytes) }, 0, "cuMemsetD8");
         }
+        self.give(at);
         true
+    }
+
+    fn free_memory(&self) -> usize {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are to local variables.
+        assert_eq!(unsafe { (self.info)(&mut free, &mut total) }, 0, "cuMemGetInfo");
+        free
     }
 }
 
@@ -103,15 +127,34 @@ fn main() -> ExitCode {
     let (cuda, ctx) = open();
     std::thread::spawn(move || {
         cuda.enter(ctx);
+        let mut taken = Vec::new();
         for line in std::io::stdin().lock().lines() {
             let line = line.expect("standard input");
-            let Some(mib_asked) = line.strip_prefix("ask ") else { panic!("{line}") };
-            let said = if cuda.step(mib(mib_asked), false) { "got" } else { "refused" };
-            println!("{said} {mib_asked}");
+            match line.split_once(' ').unwrap_or((&line, "")) {
+                ("ask", size) if cuda.step(mib(size), false) => println!("got {size}"),
+                ("ask", size) => println!("refused {size}"),
+                ("take", size) => {
+                    taken.push(cuda.take(mib(size)).expect("room"));
+                    println!("took {size}");
+                }
+                ("give", _) => {
+                    cuda.give(taken.pop().expect("it has taken some"));
+                    println!("gave");
+                }
+                ("free", _) => println!("free {}", cuda.free_memory()),
+                _ => panic!("{line}"),
+            }
         }
         std::process::exit(0);
     });
     cuda.enter(ctx);
+    if bytes == 0 {
+        println!("ready");
+        // The other thread ends the process.
+        loop {
+            std::thread::park();
+        }
+    }
     for number in 1u64.. {
         assert!(cuda.step(bytes, true), "no room");
         println!("step {number}");

@@ -7,15 +7,11 @@
 
 use std::io;
 use std::mem::offset_of;
-use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use memory_ledger::Credit;
-use rustix::fs::{
-    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
-};
+
+use crate::shared_map::{Shareable, SharedMap};
 
 /// Maximum number of GPUs per worker.
 pub const MAX_GPUS: usize = 16;
@@ -24,6 +20,9 @@ pub const NO_END: u64 = u64::MAX;
 /// How many times [`GpuGate::memory`] tries to read its values before it gives up because they keep
 /// changing.
 const MEMORY_READS: u32 = 100;
+
+/// Set in the published limit if the other values are those of a [`MemoryBase`].
+const IS_BASE: u64 = 1 << 63;
 
 /// The kinds of work that a worker may submit to a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,9 +110,35 @@ pub struct WorkerWords {
     pub beating: AtomicU64,
     /// See [`Self::set_short_slices`].
     short_slices: AtomicU32,
+    /// The worker's slot on the page of its VM's spending, plus 1. 0 if it has none.
+    slot: AtomicU32,
+    /// The number of slots on that page that have been used.
+    slots: AtomicU32,
 }
 
 impl WorkerWords {
+    /// Gives the worker a slot on the page of its VM's spending. Only the broker calls this, before
+    /// the worker gets the page.
+    pub fn set_slot(&self, slot: u32) {
+        self.slot.store(slot.wrapping_add(1), Ordering::SeqCst);
+    }
+
+    /// Returns the worker's slot on the page of its VM's spending.
+    pub fn slot(&self) -> Option<u32> {
+        self.slot.load(Ordering::SeqCst).checked_sub(1)
+    }
+
+    /// Says that so many slots of the page of the VM's spending have been used, or more. Only the
+    /// broker calls this, before another worker gets a slot.
+    pub fn add_slots(&self, slots: u32) {
+        self.slots.fetch_max(slots, Ordering::SeqCst);
+    }
+
+    /// Returns how many slots of the page of the VM's spending have been used.
+    pub fn slots(&self) -> u32 {
+        self.slots.load(Ordering::SeqCst)
+    }
+
     /// Says whether the worker's kernels should have short time slices on a GPU, which is given by
     /// NVIDIA's driver's number. The scheduler writes this.
     pub fn set_short_slices(&self, gpu_number: u32, short: bool) {
@@ -177,12 +202,13 @@ pub struct GpuGate {
     pub active: AtomicU64,
     /// Number of gated calls that the gate is holding back.
     pub held: AtomicU64,
-    /// Unused. Workers of the previous version write it.
-    _seen: AtomicU64,
+    /// See [`MemoryBase::session`]. Workers of the previous version write this, and never read it.
+    memory_session: AtomicU64,
     /// Number of gated calls that have finished, apart from copies for which `copying` is set.
     pub finished: AtomicU64,
-    /// Unused. Workers of the previous version write it.
-    _queued: AtomicU64,
+    /// The bytes that the broker has added to the credit, less those that it has taken back, for a
+    /// broker that replaces it. Workers of the previous version, which have no credit, write this.
+    pub granted: AtomicU64,
     /// 1 if every stream with work in flight is waiting for a host function in the guest, or for a
     /// value in memory.
     pub stalled: AtomicU64,
@@ -214,9 +240,22 @@ pub struct GpuGate {
 /// The state of a VM's account of a GPU's memory, as a session's guest process sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUsage {
-    /// Bytes out of `max` that aren't available to the session. The broker publishes them with the
-    /// session's credit.
+    /// Bytes out of `max` that aren't available to the session.
     pub used: u64,
+    /// The lower of the limits for the VM and for the session, in bytes.
+    pub max: u64,
+}
+
+/// The state of a VM's account of a GPU's memory, apart from what its workers spend of their credit.
+/// A worker with a [`Spending`](crate::spending::Spending) adds that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryBase {
+    /// What [`MemoryUsage::used`] would be if only the VM's limit existed, without what the workers
+    /// have spent.
+    pub vm: i64,
+    /// What [`MemoryUsage::used`] would be if only the session's limit existed, without what this
+    /// worker has spent.
+    pub session: i64,
     /// The lower of the limits for the VM and for the session, in bytes.
     pub max: u64,
 }
@@ -236,42 +275,18 @@ const _: () = {
     assert!(offset_of!(GpuGate, active) == 64 && offset_of!(GpuGate, oldest) == 120);
 };
 
-impl GatePage {
-    /// Creates a page as a sealed file, with all gates closed.
-    pub fn create() -> io::Result<OwnedFd> {
-        let file = memfd_create("gate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        ftruncate(&file, size_of::<Self>() as u64)?;
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Ok(file)
-    }
+// SAFETY: the page consists of atomics, and is page-aligned.
+unsafe impl Shareable for GatePage {
+    const NAME: &str = "gate";
 }
 
-/// A mapped gate page. Dropping it unmaps the page.
-pub struct GateMap {
-    page: NonNull<GatePage>,
-}
-
-// SAFETY: the page consists of atomics, and stays mapped for the lifetime of the `GateMap`.
-unsafe impl Send for GateMap {}
-// SAFETY: same as for `Send`.
-unsafe impl Sync for GateMap {}
+/// A mapped gate page.
+pub type GateMap = SharedMap<GatePage>;
 
 impl GateMap {
-    /// Maps a page created by [`GatePage::create`].
-    pub fn map(file: impl AsFd) -> io::Result<Self> {
-        // Access to a file that has shrunk would end this process.
-        if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a sealed file"));
-        }
-        if fstat(&file)?.st_size != size_of::<GatePage>() as i64 {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a gate page"));
-        }
-        Self::mmap(libc::MAP_SHARED, file.as_fd().as_raw_fd())
-    }
-
     /// Maps a page that isn't shared with any other process, with every gate open and unlimited.
     pub fn private() -> io::Result<Self> {
-        let page = Self::mmap(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        let page = Self::anonymous()?;
         page.open_all();
         Ok(page)
     }
@@ -290,35 +305,6 @@ impl GateMap {
             gpu.open(Grant { epoch, mode: Mode::Closed }, 0, 0);
             gpu.copies.store(0, Ordering::SeqCst);
         }
-    }
-
-    fn mmap(flags: i32, fd: i32) -> io::Result<Self> {
-        // SAFETY: the kernel chooses the address, so the mapping doesn't replace another.
-        let at = unsafe {
-            let access = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(std::ptr::null_mut(), size_of::<GatePage>(), access, flags, fd, 0)
-        };
-        match NonNull::new(at.cast()) {
-            Some(page) if at != libc::MAP_FAILED => Ok(Self { page }),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-impl Deref for GateMap {
-    type Target = GatePage;
-
-    fn deref(&self) -> &GatePage {
-        // SAFETY: until `drop`, the page is mapped, page-aligned and as large as the type. Any bit
-        // pattern is a valid atomic.
-        unsafe { self.page.as_ref() }
-    }
-}
-
-impl Drop for GateMap {
-    fn drop(&mut self) {
-        // SAFETY: `mmap` made the mapping, and no reference into it outlives `self`.
-        unsafe { libc::munmap(self.page.as_ptr().cast(), size_of::<GatePage>()) };
     }
 }
 
@@ -344,8 +330,8 @@ impl GpuGate {
         self.contexts.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Says that the state of the VM's account, or the credit, is about to change. The next
-    /// [`Self::publish_memory`] ends the change.
+    /// Says that the state of the VM's account is about to change. The next call of
+    /// [`Self::publish_memory`] or [`Self::publish_base`] ends the change.
     pub fn begin_memory(&self) {
         let changing = self.memory_version.load(Ordering::Relaxed) | 1;
         self.memory_version.store(changing, Ordering::Relaxed);
@@ -353,36 +339,54 @@ impl GpuGate {
         fence(Ordering::SeqCst);
     }
 
-    /// Publishes the state of the VM's account. Only the broker's main thread calls this.
+    /// Publishes the state of the VM's account to a worker without a
+    /// [`Spending`](crate::spending::Spending). Only the broker's main thread calls this.
     ///
     /// The values belong together, so the version is odd while they change. A worker that changes the
     /// version only makes its own reads fail.
     pub fn publish_memory(&self, usage: MemoryUsage) {
+        self.publish(usage.used, 0, usage.max.min(!IS_BASE));
+    }
+
+    /// Like [`Self::publish_memory`], for a worker with a [`Spending`](crate::spending::Spending).
+    pub fn publish_base(&self, base: MemoryBase) {
+        self.publish(base.vm as u64, base.session as u64, base.max.min(!IS_BASE) | IS_BASE);
+    }
+
+    fn publish(&self, used: u64, session: u64, max: u64) {
         self.begin_memory();
-        let changing = self.memory_version.load(Ordering::Relaxed) | 1;
-        self.memory_used.store(usage.used, Ordering::Relaxed);
-        self.memory_max.store(usage.max, Ordering::Relaxed);
+        let changing = self.memory_version.load(Ordering::Relaxed);
+        self.memory_used.store(used, Ordering::Relaxed);
+        self.memory_session.store(session, Ordering::Relaxed);
+        self.memory_max.store(max, Ordering::Relaxed);
         self.memory_version.store(changing.wrapping_add(1), Ordering::Release);
     }
 
-    /// Returns the last published state of the VM's account, without the worker's credit, which no
-    /// program uses. Returns `None` if there is none yet, or if it kept changing while it was being
-    /// read.
-    pub fn memory(&self) -> Option<MemoryUsage> {
+    /// Returns the last published state of the VM's account. `spent` returns what the session and
+    /// what all sessions of the VM have spent of their credit. Returns `None` if there is no state
+    /// yet, or if it kept changing while it was being read.
+    pub fn memory(&self, spent: impl Fn() -> (i64, i64)) -> Option<MemoryUsage> {
         for _ in 0..MEMORY_READS {
             let version = self.memory_version.load(Ordering::Acquire);
             if version == 0 {
                 return None;
             }
-            let charged = self.memory_used.load(Ordering::Relaxed);
-            let usage = MemoryUsage {
-                used: charged.saturating_sub(self.credit.bytes()),
-                max: self.memory_max.load(Ordering::Relaxed),
-            };
+            let used = self.memory_used.load(Ordering::Relaxed);
+            let session = self.memory_session.load(Ordering::Relaxed) as i64;
+            let max = self.memory_max.load(Ordering::Relaxed);
+            let (own, all) = spent();
             // The values must be read before the version is read again.
             fence(Ordering::Acquire);
             if version & 1 == 0 && self.memory_version.load(Ordering::Relaxed) == version {
-                return Some(usage);
+                let used = match max & IS_BASE != 0 {
+                    true => {
+                        let by_vm = (used as i64).saturating_add(all);
+                        by_vm.max(session.saturating_add(own)).max(0) as u64
+                    }
+                    // A worker has credit here if an older broker has taken over.
+                    false => used.saturating_sub(self.credit.bytes()),
+                };
+                return Some(MemoryUsage { used, max: max & !IS_BASE });
             }
             std::hint::spin_loop();
         }
@@ -418,11 +422,12 @@ pub fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::ftruncate;
     use std::time::Duration;
 
     #[test]
     fn both_sides_share_one_page_that_cannot_shrink() {
-        let file = GatePage::create().unwrap();
+        let file = GateMap::create().unwrap();
         let (broker, worker) = (GateMap::map(&file).unwrap(), GateMap::map(&file).unwrap());
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 0, mode: Mode::Closed });
         broker.gpus[3].open(Grant { epoch: 9, mode: Mode::Window }, 5, 6);
@@ -432,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_for_time_slices_sees_each_change() {
-        let file = GatePage::create().unwrap();
+        let file = GateMap::create().unwrap();
         let (broker, worker) = (GateMap::map(&file).unwrap(), GateMap::map(&file).unwrap());
         let (seen, changes) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -466,12 +471,15 @@ mod tests {
 
     #[test]
     fn the_published_memory_is_never_a_mix_of_two_states() {
-        let file = GatePage::create().unwrap();
+        let file = GateMap::create().unwrap();
         let (broker, worker) = (GateMap::map(&file).unwrap(), GateMap::map(&file).unwrap());
-        assert_eq!(worker.gpus[1].memory(), None);
+        assert_eq!(worker.gpus[1].memory(|| (0, 0)), None);
         let first = MemoryUsage { used: 0, max: 1 };
         broker.gpus[1].publish_memory(first);
-        assert_eq!((worker.gpus[1].memory(), worker.gpus[0].memory()), (Some(first), None));
+        assert_eq!(
+            (worker.gpus[1].memory(|| (0, 0)), worker.gpus[0].memory(|| (0, 0))),
+            (Some(first), None)
+        );
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 for used in 0..1_000_000 {
@@ -479,13 +487,13 @@ mod tests {
                 }
             });
             while !writer.is_finished() {
-                if let Some(MemoryUsage { used, max }) = worker.gpus[1].memory() {
+                if let Some(MemoryUsage { used, max }) = worker.gpus[1].memory(|| (0, 0)) {
                     assert_eq!(max, used + 1);
                 }
             }
         });
         let last = MemoryUsage { used: 999_999, max: 1_000_000 };
-        assert_eq!(worker.gpus[1].memory(), Some(last));
+        assert_eq!(worker.gpus[1].memory(|| (0, 0)), Some(last));
     }
 
     #[test]
@@ -494,9 +502,9 @@ mod tests {
         let usage = MemoryUsage { used: 3, max: 4 };
         page.gpus[0].publish_memory(usage);
         page.gpus[0].memory_version.fetch_add(1, Ordering::Relaxed);
-        assert_eq!(page.gpus[0].memory(), None);
+        assert_eq!(page.gpus[0].memory(|| (0, 0)), None);
         page.gpus[0].publish_memory(usage);
-        assert_eq!(page.gpus[0].memory(), Some(usage));
+        assert_eq!(page.gpus[0].memory(|| (0, 0)), Some(usage));
     }
 
     #[test]

@@ -11,6 +11,8 @@
 //! | `apart` | closing descriptors on another thread |
 //! | `doorbell`, `eventfd` | ways to wake another process |
 //! | `gate` | the page shared by the broker's scheduler and a worker |
+//! | `spending` | the page on which the workers of a VM show what they spend of their credit |
+//! | `shared_map` | files that processes share as memory |
 //! | `gpu` | facts about the host's GPUs, from the probe |
 //! | `group`, `user` | looking up groups and users of the host; switching to a user |
 //! | `listener` | listening sockets |
@@ -40,7 +42,9 @@ pub mod printable;
 pub mod process;
 pub mod program;
 pub mod seqpacket;
+pub mod shared_map;
 pub mod signals;
 pub mod spawner;
+pub mod spending;
 pub mod systemd;
 pub mod user;

@@ -88,7 +88,8 @@ pub enum ToWorker {
     /// end of the doorbell (device and scheduler to worker), the wake (worker to guest), the gate
     /// page, and the bell (worker to scheduler). The wake and the bell are eventfds, which other
     /// processes only watch, and never read or write. If the worker is in a jail, a sixth one
-    /// follows: the socket to the supervisor.
+    /// follows: the socket to the supervisor. The last one, which brokers of the previous version
+    /// don't send, is the page of the VM's spending.
     Assign(Assignment),
     /// Reply to Release, Leave, and Convert, and to Reserve if the memory is granted.
     Granted,

@@ -53,8 +53,8 @@ pub enum Kept {
     Process,
     /// A worker's gate page, its doorbell, and its bell.
     Scheduler,
-    /// The device process's ends of a worker's stream, doorbell and wake eventfd, until they have
-    /// been sent.
+    /// With a worker: the device process's ends of the worker's stream, doorbell and wake eventfd,
+    /// until they have been sent. With a device process: the page of its VM's spending, three times.
     Device,
 }
 

@@ -21,10 +21,8 @@ pub const CREDIT: u64 = 8 << 20;
 const OFFERED: u64 = 1;
 /// The worker uses credit. Set by the worker. Those of the previous version don't.
 const TAKEN: u64 = 2;
-/// The VM has other sessions, to which the broker must publish changes of the credit. Set by the
-/// broker.
-const WATCHED: u64 = 4;
-/// The other bits are a number of bytes, which is a multiple of the driver's granularity.
+/// The bits for flags. The others are a number of bytes, which is a multiple of the driver's
+/// granularity.
 const FLAGS: u64 = 7;
 /// How often a change is tried while other threads change the word.
 const MAX_TRIES: u32 = 1000;
@@ -77,17 +75,8 @@ impl Credit {
         self.flags(OFFERED | TAKEN)
     }
 
-    /// Says whether the VM has other sessions. Only the broker calls this.
-    pub fn set_watched(&self, watched: bool) {
-        self.set(WATCHED, watched);
-    }
-
-    /// Returns whether the broker must be told of changes.
-    pub fn is_watched(&self) -> bool {
-        self.flags(OFFERED | WATCHED)
-    }
-
-    /// Says that the worker uses credit while the broker offers it. Only the worker calls this.
+    /// Says that the worker uses credit while the broker offers it, and shows what it spends to the
+    /// VM's other workers. Only the worker calls this.
     pub fn take_offers(&self) {
         self.set(TAKEN, true);
     }
@@ -157,12 +146,12 @@ mod tests {
     fn amounts_do_not_change_the_flags() {
         let credit = credit(0);
         assert!(!credit.spend(1) && !credit.add(1) && !credit.add(u64::MAX));
-        credit.set_watched(true);
-        assert!(credit.add(1 << 63));
-        assert!(credit.is_watched() && credit.is_taken());
-        credit.set_watched(false);
-        let withdrawn = credit.withdraw();
-        assert_eq!((withdrawn, credit.is_watched(), credit.is_taken()), (1 << 63, false, true));
+        assert!(credit.add(1 << 63) && credit.is_taken());
+        assert_eq!((credit.withdraw(), credit.is_taken()), (1 << 63, true));
+        credit.offer(false);
+        assert!(!credit.is_taken() && credit.add(8));
+        credit.offer(true);
+        assert_eq!((credit.bytes(), credit.is_taken()), (8, true));
     }
 
     #[test]

@@ -85,6 +85,18 @@ pub struct Usage {
     pub max: u64,
 }
 
+/// A GPU's memory that isn't available to a session: the higher of two numbers, each of which may be
+/// negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The memory that isn't available because of memory.max.
+    pub vm: i64,
+    /// The memory that isn't available because of memory.session_max.
+    pub session: i64,
+    /// The lower of the two limits, in bytes.
+    pub max: u64,
+}
+
 /// The reason for refusing a request. A refused request changes nothing except the count of
 /// refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -226,9 +238,9 @@ fn book(
     kind: Charge,
 ) -> Result<(), LedgerError> {
     let Quota { max, session_max } = account.quota;
-    let Some(used) = account.used.checked_add(bytes).filter(|used| *used <= max) else {
+    if account.used.checked_add(bytes).is_none_or(|used| used > max) {
         return Err(LedgerError::NoRoom { bytes, used: account.used, max });
-    };
+    }
     // A worker never holds more than its VM uses. The sum for the VM above didn't overflow, so this
     // sum and those below can't overflow either.
     let own = held.used + bytes;
@@ -237,13 +249,18 @@ fn book(
     {
         return Err(LedgerError::NoRoomInSession { bytes, used: held.used, max });
     }
-    account.used = used;
-    account.peak = account.peak.max(used);
-    account.recent.record(used);
-    account.kinds[kind as usize] += bytes;
-    held.set(own);
-    held.kinds[kind as usize] += bytes;
+    add(account, held, bytes, kind);
     Ok(())
+}
+
+/// Charges a worker and its VM, whatever the limits are. The VM's sum must not overflow.
+fn add(account: &mut Account, held: &mut DeviceUse, bytes: u64, kind: Charge) {
+    account.used += bytes;
+    account.peak = account.peak.max(account.used);
+    account.recent.record(account.used);
+    account.kinds[kind as usize] += bytes;
+    held.set(held.used + bytes);
+    held.kinds[kind as usize] += bytes;
 }
 
 impl Ledger {
@@ -361,11 +378,24 @@ impl Ledger {
     ) -> Result<(), LedgerError> {
         self.release(worker, device, bytes, Charge::Memory)?;
         // The sums are the same as before, whatever the limits are now.
+        self.charge(worker, device, bytes, kind)
+    }
+
+    /// Charges a worker for memory that it has already been granted. A limit may have been lowered
+    /// since, so this refuses only what can't be counted.
+    pub fn charge(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
         let (account, held) = self.held(worker, device)?;
-        account.used += bytes;
-        account.kinds[kind as usize] += bytes;
-        held.used += bytes;
-        held.kinds[kind as usize] += bytes;
+        if account.used.checked_add(bytes).is_none() {
+            let (used, max) = (account.used, account.quota.max);
+            return Err(LedgerError::NoRoom { bytes, used, max });
+        }
+        add(account, held, bytes, kind);
         Ok(())
     }
 
@@ -523,21 +553,39 @@ impl Ledger {
     }
 
     /// Returns the memory of a worker's device, as its guest process sees it. `unused` is the credit
-    /// of the VM's other workers on this GPU. The worker must subtract its own.
+    /// of all of the VM's workers on this GPU, and `own` is that of this worker.
     pub fn usage_of(
-        &mut self,
+        &self,
         worker: WorkerId,
         device: u32,
-        unused: u64,
+        (own, unused): (i128, i128),
     ) -> Result<Usage, LedgerError> {
-        let (account, held) = self.held(worker, device)?;
+        let Base { vm, session, max } = self.base_of(worker, device, (own, unused))?;
+        Ok(Usage { used: vm.max(session).max(0) as u64, max })
+    }
+
+    /// Returns the parts of [`Self::usage_of`], for the VM's limit and for the session's. What is
+    /// subtracted can be any numbers.
+    pub fn base_of(
+        &self,
+        worker: WorkerId,
+        device: u32,
+        (own, all): (i128, i128),
+    ) -> Result<Base, LedgerError> {
+        let of = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?;
+        let no_device = LedgerError::NoDevice { worker, device };
+        let held = of.devices.get(device as usize).ok_or(no_device)?;
+        let account = self.accounts.get(&(of.vm, held.gpu)).ok_or(no_device)?;
         let of_vm = account.quota.max;
         let of_session = account.quota.session_max.unwrap_or(u64::MAX);
         let max = of_vm.min(of_session);
         // The session can't use what is above the lower limit.
-        let by_vm = account.used.saturating_sub(unused).saturating_sub(of_vm - max);
-        let by_session = held.used.saturating_sub(of_session - max);
-        Ok(Usage { used: by_vm.max(by_session), max })
+        let part = |used: u64, less: i128, limit: u64| {
+            let part = i128::from(used) - less - i128::from(limit - max);
+            part.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+        };
+        let vm = part(account.used, all, of_vm);
+        Ok(Base { vm, session: part(held.used, own, of_session), max })
     }
 
     /// Returns whether a worker can reserve `bytes` now.

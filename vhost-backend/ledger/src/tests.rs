@@ -40,8 +40,8 @@ fn a_session_has_its_own_limit() {
     let refused = ledger.reserve(1, 0, 1, Charge::Memory);
     assert_eq!(refused, Err(LedgerError::NoRoomInSession { bytes: 1, used: 60, max: 60 }));
     // The other session's own limit is higher, but it can use only what is left of the VM's limit.
-    assert_eq!(ledger.usage_of(2, 0, 0), Ok(Usage { used: 20, max: 60 }));
-    assert_eq!(ledger.usage_of(1, 0, 0), Ok(Usage { used: 60, max: 60 }));
+    assert_eq!(ledger.usage_of(2, 0, (0, 0)), Ok(Usage { used: 20, max: 60 }));
+    assert_eq!(ledger.usage_of(1, 0, (0, 0)), Ok(Usage { used: 60, max: 60 }));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_limit_below_the_usage_blocks_until_enough_is_released() {
     ledger.reserve(1, 0, 80, Charge::Memory).unwrap();
     ledger.set(VM, GPU, Quota { max: 50, session_max: None });
     assert_eq!(used(&ledger), 80);
-    assert_eq!(ledger.usage_of(1, 0, 0), Ok(Usage { used: 80, max: 50 }));
+    assert_eq!(ledger.usage_of(1, 0, (0, 0)), Ok(Usage { used: 80, max: 50 }));
     assert!(ledger.reserve(1, 0, 1, Charge::Memory).unwrap_err().is_full());
     ledger.release(1, 0, 40, Charge::Memory).unwrap();
     assert_eq!(ledger.reserve(1, 0, 10, Charge::Memory), Ok(()));
@@ -221,7 +221,7 @@ fn unknown_workers_are_refused() {
     let unknown = LedgerError::NoWorker(7);
     assert_eq!(ledger.reserve(7, 0, 1, Charge::Memory), Err(unknown));
     assert_eq!(ledger.release(7, 0, 1, Charge::Memory), Err(unknown));
-    assert_eq!(ledger.usage_of(7, 0, 0), Err(unknown));
+    assert_eq!(ledger.usage_of(7, 0, (0, 0)), Err(unknown));
 }
 
 #[derive(Clone, Debug)]
@@ -344,7 +344,7 @@ proptest! {
             prop_assert_eq!(rejected, refusals);
             for (worker, (vm, _)) in &model.held {
                 for gpu in 0..GPUS {
-                    let usage = ledger.usage_of(*worker, gpu, 0).unwrap();
+                    let usage = ledger.usage_of(*worker, gpu, (0, 0)).unwrap();
                     let quota = quotas[*vm][gpu as usize];
                     prop_assert_eq!(usage.max, quota.max.min(quota.session_max.unwrap_or(u64::MAX)));
                     let free = |max: u64, used: u128| max.saturating_sub(used.try_into().unwrap_or(max));
@@ -478,7 +478,7 @@ fn a_ledger_that_is_passed_on_continues() {
         (quota, used, peak, rejected, kinds)
     };
     assert_eq!(account(&next), account(&first));
-    assert_eq!(next.usage_of(2, 0, 0), first.usage_of(2, 0, 0));
+    assert_eq!(next.usage_of(2, 0, (0, 0)), first.usage_of(2, 0, (0, 0)));
     assert!(next.reserve(1, 0, 31, Charge::Memory).unwrap_err().is_full());
     // No number of shared memory is used again.
     assert_ne!(next.share(1, 0, 1).unwrap(), share);

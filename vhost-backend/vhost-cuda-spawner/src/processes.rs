@@ -341,14 +341,14 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_ipc::gate::{GatePage, Grant, Mode};
+    use host_ipc::gate::{Grant, Mode};
 
     #[test]
     fn gates_are_closed_and_workers_are_woken() {
         let mut processes = Processes::default();
         let child = Child::start(&mut Command::new("true")).unwrap();
         processes.0.insert(1, Process::new(child, None));
-        let file = GatePage::create().unwrap();
+        let file = GateMap::create().unwrap();
         let (button, chime) = doorbell::doorbell().unwrap();
         let page = GateMap::map(&file).unwrap();
         page.gpus[2].open(Grant { epoch: 5, mode: Mode::Unlimited }, u64::MAX, u64::MAX);

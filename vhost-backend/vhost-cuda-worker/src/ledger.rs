@@ -10,9 +10,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 
-use host_ipc::gate::{GateMap, GpuGate, MemoryUsage};
+use host_ipc::gate::{GateMap, MAX_GPUS, MemoryUsage};
 use host_ipc::messages::{CREDIT, Charge, Credit, ShareId, ToBroker, ToWorker};
 use host_ipc::seqpacket;
+use host_ipc::spending::Spending;
 
 use super::waker::Waker;
 
@@ -112,17 +113,24 @@ pub struct LedgerClient {
     requests: mpsc::Sender<Request>,
     /// The page in which the broker publishes the state of the accounts.
     page: Arc<GateMap>,
-    /// Whether a request to check the credit is waiting.
-    checks: Arc<AtomicBool>,
+    /// Where the session shows what it spends of its credit. Without it, the session uses none: the
+    /// VM's other sessions wouldn't see its allocations at once.
+    spending: Option<Spending>,
+    /// Whether a request to check the credit on each device is waiting.
+    checks: Arc<[AtomicBool; MAX_GPUS]>,
     #[cfg(test)]
     asked: Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl LedgerClient {
     /// Reserves memory from the broker at the other end of this socket.
-    pub fn new(socket: OwnedFd, page: Arc<GateMap>) -> io::Result<Self> {
+    pub fn new(
+        socket: OwnedFd,
+        page: Arc<GateMap>,
+        spending: Option<Spending>,
+    ) -> io::Result<Self> {
         let (requests, incoming) = mpsc::channel();
-        let checks = Arc::new(AtomicBool::new(false));
+        let checks: Arc<[AtomicBool; MAX_GPUS]> = Arc::default();
         let checked = checks.clone();
         std::thread::Builder::new().name("ledger".into()).spawn(move || {
             for request in incoming {
@@ -130,17 +138,22 @@ impl LedgerClient {
                     Request::Ask(question, answered) => answered(ask(&socket, &question)),
                     Request::Check(device) => {
                         // The broker checks the credit after this.
-                        checked.store(false, Ordering::SeqCst);
+                        if let Some(checked) = checked.get(device as usize) {
+                            checked.store(false, Ordering::SeqCst);
+                        }
                         let (bytes, kind) = (0, Charge::Memory);
                         ask(&socket, &ToBroker::Release { device, bytes, kind });
                     }
                 }
             }
         })?;
-        page.gpus.iter().for_each(|gpu| gpu.credit.take_offers());
+        if spending.is_some() {
+            page.gpus.iter().for_each(|gpu| gpu.credit.take_offers());
+        }
         Ok(Self {
             requests,
             page,
+            spending,
             checks,
             #[cfg(test)]
             asked: Arc::default(),
@@ -163,24 +176,28 @@ impl LedgerClient {
         }
     }
 
-    /// Returns the credit on a device, if the worker may use it. While the VM has other sessions, it
-    /// may not: the broker must publish each change before the program's call returns.
-    fn credit(&self, device: i32) -> Option<&Credit> {
-        let gpu = usize::try_from(device).ok().and_then(|device| self.page.gpus.get(device));
-        gpu.map(|gpu| &gpu.credit).filter(|credit| credit.is_taken() && !credit.is_watched())
+    /// Returns the credit on a device, if the worker may use it, and where to show what it spends.
+    fn credit(&self, device: i32) -> Option<(&Credit, &Spending, usize)> {
+        let device = usize::try_from(device).ok()?;
+        let credit = &self.page.gpus.get(device)?.credit;
+        let spending = self.spending.as_ref()?;
+        credit.is_taken().then_some((credit, spending, device))
     }
 
     /// Takes memory from the credit, if it has enough.
     fn spend(&self, device: i32, bytes: u64, kind: Charge) -> bool {
-        let Some(credit) = self.credit(device).filter(|credit| credit.spend(bytes)) else {
+        let Some((credit, spending, index)) =
+            self.credit(device).filter(|(credit, ..)| credit.spend(bytes))
+        else {
             return false;
         };
+        spending.spent(index, bytes);
         let device = device as u32;
         if kind != Charge::Memory {
             // The bytes stay charged, so nothing depends on when the broker learns of the kind.
             self.post(ToBroker::Convert { device, bytes, kind });
         }
-        if credit.bytes() < CREDIT / 2 || credit.is_watched() {
+        if credit.bytes() < CREDIT / 2 {
             self.check(device);
         }
         true
@@ -250,9 +267,11 @@ impl LedgerClient {
     /// of another session, so all sessions can use the memory at once.
     pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
         if kind == Charge::Memory
-            && let Some(credit) = self.credit(device).filter(|credit| credit.add(bytes))
+            && let Some((credit, spending, index)) =
+                self.credit(device).filter(|(credit, ..)| credit.add(bytes))
         {
-            if credit.bytes() > CREDIT || credit.is_watched() {
+            spending.saved(index, bytes);
+            if credit.bytes() > CREDIT {
                 self.check(device as u32);
             }
             return;
@@ -293,11 +312,14 @@ impl LedgerClient {
     /// Returns the current state of the VM's account for a device. The guest sees it in the results
     /// of cuMemGetInfo and cuDeviceTotalMem.
     ///
-    /// Normally reads the state that the broker has published, because programs call cuMemGetInfo
-    /// often.
+    /// Normally reads the state that the broker and the VM's other workers have published, because
+    /// programs call cuMemGetInfo often.
     pub fn usage(&self, device: i32) -> MemoryUsage {
-        let gpu = usize::try_from(device).ok().and_then(|device| self.page.gpus.get(device));
-        if let Some(usage) = gpu.and_then(GpuGate::memory) {
+        let read = |device: usize| match &self.spending {
+            Some(spending) => spending.memory(device),
+            None => self.page.gpus.get(device)?.memory(|| (0, 0)),
+        };
+        if let Some(usage) = usize::try_from(device).ok().and_then(read) {
             return usage;
         }
         match self.ask(ToBroker::Query { device: device as u32 }) {
@@ -324,7 +346,8 @@ impl LedgerClient {
 
     /// Has the broker check the credit.
     fn check(&self, device: u32) {
-        if !self.checks.swap(true, Ordering::SeqCst) {
+        let checks = self.checks.get(device as usize);
+        if checks.is_some_and(|checks| !checks.swap(true, Ordering::SeqCst)) {
             self.send(Request::Check(device));
         }
     }

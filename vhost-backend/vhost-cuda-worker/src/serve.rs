@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_ipc::messages::{Assignment, ToBroker, ToSupervisor, ToWorker};
+use host_ipc::spending::Spending;
 use host_ipc::{process, seqpacket};
 
 use super::driver::recorder;
@@ -60,7 +61,9 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     else {
         return Err(WorkerError::NoAssignment);
     };
-    let supervisor = fds.next();
+    let supervisor = if jail.is_jail() { fds.next() } else { None };
+    // Brokers of the previous version don't send the page of the VM's spending.
+    let spending = fds.next();
     let Assignment { label, pid, uid, env, spin_us, context_bytes, context_charged } = assignment;
     if let Err(error) = jail.join_later(uid) {
         return Err(fail(&broker, format!("cannot switch to the VM's user: {error}")));
@@ -78,8 +81,10 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     engine.obey_evictions(&gate.page);
     timeslices::start(gate.page.clone()).map_err(WorkerError::Start)?;
     let socket = broker.try_clone().map_err(WorkerError::Start)?;
-    let ledger =
-        ledger::LedgerClient::new(socket, gate.page.clone()).map_err(WorkerError::Start)?;
+    let spending = spending.map(|file| Spending::map(file, &gate.page)).transpose();
+    let spending = spending.map_err(WorkerError::Start)?.flatten();
+    let ledger = ledger::LedgerClient::new(socket, gate.page.clone(), spending)
+        .map_err(WorkerError::Start)?;
     let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
     let exchange = device.exchange();
     let spin = spin::Spin::new(Duration::from_micros(spin_us.into()));

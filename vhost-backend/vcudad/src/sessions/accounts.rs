@@ -2,18 +2,22 @@
 //!
 //! Programs call cuMemGetInfo often, and in loops, so workers don't ask the broker for its result.
 //! Instead, the broker publishes the state of an account on the gate pages of all workers that it
-//! concerns, before it replies to the request that has changed the account. So a program that has
-//! allocated memory finds that any other session of the VM already sees the new state. A
-//! worker takes nothing from its credit while its VM has other sessions.
+//! concerns, before it replies to the request that has changed the account. Workers add what all
+//! workers of the VM have spent of their credit, which is on a page of the VM. So a program that
+//! has allocated memory finds that any other session of the VM already sees the new state.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::sessions::slots::Slots;
 use crate::usage::meter::Meter;
-use host_ipc::gate::{self, GateMap, MemoryUsage};
+use host_ipc::gate::{self, GateMap, GpuGate, MemoryBase, MemoryUsage};
 use host_ipc::messages::{Charge, WorkerId};
-use memory_ledger::{CREDIT, GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
+use memory_ledger::{Base, CREDIT, GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
 use serde::{Deserialize, Serialize};
 
 /// A change of workers' accounts, with the arguments of the ledger's method.
@@ -47,7 +51,8 @@ impl LedgerChange {
                 Ok(())
             }
             Self::Reserve(worker, device, bytes, kind) => {
-                ledger.reserve(worker, device, bytes, kind)
+                // It was granted, perhaps before a limit was lowered.
+                ledger.charge(worker, device, bytes, kind)
             }
             Self::Release(worker, device, bytes, kind) => {
                 ledger.release(worker, device, bytes, kind)
@@ -64,23 +69,49 @@ const PIECE: u64 = 2 << 20;
 /// A session that makes no calls for so long gives back its credit, in ns.
 const IDLE: u64 = 10_000_000_000;
 
-/// Returns the credit of a worker on one of its GPUs: memory that is charged to it, but that its
-/// program doesn't use. The worker can write anything into its page.
-fn unused(ledger: &Ledger, worker: WorkerId, device: u32, page: &GateMap) -> u64 {
-    let gate = page.gpus.get(device as usize);
-    gate.map_or(0, |gate| gate.credit.bytes().min(ledger.memory_of(worker, device)))
+/// A worker's page, with what the broker knows of the worker's credit.
+struct Shown {
+    page: Arc<GateMap>,
+    /// Whether the worker has a slot on the page of its VM's spending. Without one, it gets no credit.
+    has_slot: bool,
+    /// The bytes that were added to its credit on each of its GPUs, less those taken back.
+    granted: Vec<i64>,
 }
 
-/// Releases credit that was taken back from a worker on one of its GPUs.
-fn withdraw(
-    ledger: &mut Ledger,
-    changes: &mut Vec<LedgerChange>,
-    (worker, device): (WorkerId, u32),
-    bytes: u64,
-) {
-    let bytes = ledger.withdraw(worker, device, bytes);
-    if bytes > 0 {
-        changes.push(LedgerChange::Release(worker, device, bytes, Charge::Memory));
+impl Shown {
+    fn gate(&self, device: u32) -> Option<&GpuGate> {
+        self.page.gpus.get(device as usize)
+    }
+
+    /// Returns the worker's credit on one of its GPUs: memory that is charged to it, but that its
+    /// program doesn't use. The worker can write anything into its page.
+    fn unused(&self, ledger: &Ledger, worker: WorkerId, device: u32) -> u64 {
+        let credit = self.gate(device).map_or(0, |gate| gate.credit.bytes());
+        credit.min(ledger.memory_of(worker, device))
+    }
+
+    /// Adds to what was granted. The page has a copy for a broker that replaces this one.
+    fn add_granted(&mut self, device: u32, bytes: i64) {
+        let gate = self.page.gpus.get(device as usize);
+        if let (Some(granted), Some(gate)) = (self.granted.get_mut(device as usize), gate) {
+            *granted = granted.wrapping_add(bytes);
+            gate.granted.store(*granted as u64, Ordering::SeqCst);
+        }
+    }
+
+    /// Releases credit that was taken back from the worker on one of its GPUs.
+    fn withdraw(
+        &mut self,
+        ledger: &mut Ledger,
+        changes: &mut Vec<LedgerChange>,
+        (worker, device): (WorkerId, u32),
+        bytes: u64,
+    ) {
+        let bytes = ledger.withdraw(worker, device, bytes);
+        if bytes > 0 {
+            self.add_granted(device, -(bytes as i64));
+            changes.push(LedgerChange::Release(worker, device, bytes, Charge::Memory));
+        }
     }
 }
 
@@ -94,7 +125,9 @@ pub(crate) struct Accounts {
     /// The changes of workers' accounts since the last call of `take_changes`.
     changes: Vec<LedgerChange>,
     /// The gate pages of each VM's workers.
-    pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
+    pages: HashMap<VmId, HashMap<WorkerId, Shown>>,
+    /// The slots of each VM's workers on the page of the VM's spending.
+    slots: HashMap<VmId, Slots>,
     /// The VM of each worker, and the guest's user, if the user's sessions have limits.
     vms: HashMap<WorkerId, (VmId, Option<u32>)>,
     calls: HashMap<WorkerId, LastCalls>,
@@ -113,17 +146,51 @@ impl Accounts {
         std::mem::take(&mut self.changes)
     }
 
-    /// Makes a worker whose accounts are open known again, with the page on which their state is
-    /// published.
+    /// Continues with the page of a VM's spending of the broker that this one replaces.
+    pub(crate) fn restore_slots(&mut self, vm: VmId, slots: Slots) {
+        self.slots.insert(vm, slots);
+    }
+
+    /// Makes a worker whose accounts are open known again, with its slot, and with the page on which
+    /// their state is published. When all workers are known, call [`Self::publish_all`].
     pub(crate) fn reopen(
         &mut self,
         worker: WorkerId,
         vm: VmId,
         user: Option<u32>,
+        slot: Option<u32>,
         page: Arc<GateMap>,
     ) {
         self.vms.insert(worker, (vm, user));
-        self.show(worker, page);
+        if let (Some(slot), Some(slots)) = (slot, self.slots.get_mut(&vm)) {
+            slots.restore(worker, slot);
+        }
+        self.insert(worker, vm, page);
+    }
+
+    /// Publishes the state of all accounts.
+    pub(crate) fn publish_all(&mut self) {
+        for vm in self.pages.keys().copied().collect::<Vec<_>>() {
+            self.publish(vm);
+        }
+    }
+
+    /// Gives a worker a slot on the page of its VM's spending, if there is one left. The other
+    /// workers of the VM take the slot into account before the worker gets it.
+    pub(crate) fn give_slot(
+        &mut self,
+        worker: WorkerId,
+        vm: VmId,
+    ) -> io::Result<Option<(BorrowedFd<'_>, u32)>> {
+        let slots = match self.slots.entry(vm) {
+            Entry::Occupied(slots) => slots.into_mut(),
+            Entry::Vacant(slots) => slots.insert(Slots::new()?),
+        };
+        let Some(slot) = slots.give(worker) else { return Ok(None) };
+        for shown in self.pages.get(&vm).into_iter().flat_map(HashMap::values) {
+            shown.page.worker.add_slots(slots.used());
+        }
+        Ok(Some((slots.file(), slot)))
     }
 
     /// Returns the ledger.
@@ -173,6 +240,7 @@ impl Accounts {
     pub(crate) fn remove(&mut self, vm: VmId) {
         self.ledger.remove(vm);
         self.pages.remove(&vm);
+        self.slots.remove(&vm);
         self.meters.remove(&vm);
     }
 
@@ -185,9 +253,21 @@ impl Accounts {
 
     /// Publishes the state of a worker's accounts on this page from now on.
     pub(crate) fn show(&mut self, worker: WorkerId, page: Arc<GateMap>) {
-        let Some(&(vm, _)) = self.vms.get(&worker) else { return };
-        self.pages.entry(vm).or_default().insert(worker, page);
-        self.publish(vm);
+        if let Some(&(vm, _)) = self.vms.get(&worker) {
+            self.insert(worker, vm, page);
+            self.publish(vm);
+        }
+    }
+
+    fn insert(&mut self, worker: WorkerId, vm: VmId, page: Arc<GateMap>) {
+        let slots = self.slots.get(&vm).filter(|slots| slots.has(worker));
+        page.worker.add_slots(slots.map_or(0, Slots::used));
+        let gates = page.gpus.iter().zip(self.ledger.held_by(worker));
+        // Workers of the previous version write other values there.
+        let granted = |gate: &GpuGate| slots.map_or(0, |_| gate.granted.load(Ordering::SeqCst));
+        let granted = gates.map(|(gate, _)| granted(gate) as i64).collect();
+        let has_slot = slots.is_some();
+        self.pages.entry(vm).or_default().insert(worker, Shown { page, has_slot, granted });
     }
 
     /// Closes a reaped worker's accounts. Returns the number of released bytes.
@@ -196,7 +276,11 @@ impl Accounts {
         self.changes.push(LedgerChange::Close(worker));
         self.calls.remove(&worker);
         if let Some((vm, _)) = self.vms.remove(&worker) {
-            self.pages.entry(vm).or_default().remove(&worker);
+            let pages = self.pages.entry(vm).or_default();
+            pages.remove(&worker);
+            // What the worker has spent and what it was charged for disappear together.
+            pages.values().flat_map(|shown| &shown.page.gpus).for_each(GpuGate::begin_memory);
+            self.slots.entry(vm).and_modify(|slots| slots.take_back(worker));
             self.publish(vm);
         }
         bytes
@@ -240,17 +324,19 @@ impl Accounts {
     /// state of its VM.
     fn grant(&mut self, worker: WorkerId, device: u32) {
         let Some(vm) = self.vm_of(worker) else { return };
-        let page = self.pages.get(&vm).and_then(|pages| pages.get(&worker));
-        let gate = page.and_then(|page| page.gpus.get(device as usize));
-        if let Some(gate) = gate.filter(|gate| gate.credit.is_taken()) {
-            gate.begin_memory();
-            let excess = gate.credit.take_excess();
-            withdraw(&mut self.ledger, &mut self.changes, (worker, device), excess);
-            let lacking = CREDIT.saturating_sub(gate.credit.bytes());
+        let shown = self.pages.get_mut(&vm).and_then(|pages| pages.get_mut(&worker));
+        if let Some(shown) = shown
+            && let Some(credit) = shown.page.clone().gpus.get(device as usize).map(|g| &g.credit)
+            && credit.is_taken()
+        {
+            let excess = credit.take_excess();
+            shown.withdraw(&mut self.ledger, &mut self.changes, (worker, device), excess);
+            let lacking = CREDIT.saturating_sub(credit.bytes());
             let more = self.ledger.advance(worker, device, lacking, PIECE);
             if more > 0 {
                 self.changes.push(LedgerChange::Reserve(worker, device, more, Charge::Memory));
-                gate.credit.add(more);
+                shown.add_granted(device, more as i64);
+                credit.add(more);
             }
         }
         self.publish(vm);
@@ -259,15 +345,14 @@ impl Accounts {
     /// Withdraws the credit of a VM's workers on its GPUs, as far as they are `wanted`. Other sessions
     /// of the VM can then use the memory.
     fn recall(&mut self, vm: VmId, wanted: impl Fn(WorkerId, GpuId) -> bool) {
-        for (worker, page) in self.pages.get(&vm).into_iter().flatten() {
-            for (device, gate) in (0..).zip(&page.gpus) {
+        for (worker, shown) in self.pages.get_mut(&vm).into_iter().flatten() {
+            for (device, gate) in (0..).zip(&shown.page.clone().gpus) {
                 let Some(gpu) = self.ledger.gpu_of(*worker, device) else { break };
-                if !wanted(*worker, gpu) {
-                    continue;
+                if wanted(*worker, gpu) {
+                    let bytes = gate.credit.withdraw();
+                    let of = (*worker, device);
+                    shown.withdraw(&mut self.ledger, &mut self.changes, of, bytes);
                 }
-                gate.begin_memory();
-                let bytes = gate.credit.withdraw();
-                withdraw(&mut self.ledger, &mut self.changes, (*worker, device), bytes);
             }
         }
         self.publish(vm);
@@ -277,7 +362,7 @@ impl Accounts {
     pub(crate) fn recall_idle(&mut self, now: u64) {
         let mut idle = Vec::new();
         for (vm, pages) in &self.pages {
-            for (worker, page) in pages {
+            for (worker, Shown { page, .. }) in pages {
                 let calls = page.worker.calls.load(Ordering::Relaxed);
                 let (last, since) = self.calls.entry(*worker).or_insert((calls, now));
                 if *last != calls {
@@ -373,15 +458,14 @@ impl Accounts {
     }
 
     /// Like [`Ledger::usage_of`].
-    pub(crate) fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
+    pub(crate) fn usage_of(&self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
         let vm = self.vm_of(worker);
         let credits = vm.map(|vm| self.credits(vm)).unwrap_or_default();
         let gpu = self.ledger.gpu_of(worker, device);
         let all = credits.iter().filter(|credit| Some(credit.gpu) == gpu);
         let own = all.clone().filter(|credit| credit.worker == worker);
-        let [all, own] = [sum(all), sum(own)];
-        let Usage { used, max } = self.ledger.usage_of(worker, device, all.saturating_sub(own))?;
-        Ok(Usage { used: used.saturating_sub(own), max })
+        let [all, own] = [sum(all.map(|c| c.bytes)), sum(own.map(|c| c.bytes))];
+        self.ledger.usage_of(worker, device, (own, all))
     }
 
     /// Changes the accounts of a worker and of its VM, and publishes them.
@@ -407,21 +491,34 @@ impl Accounts {
             meter.set(account.map_or(0, |account| account.used), gate::now());
         }
         let Some(pages) = self.pages.get(&vm) else { return };
-        let credits = self.credits(vm);
-        let mut all: HashMap<GpuId, u64> = HashMap::new();
-        for credit in &credits {
-            let sum = all.entry(credit.gpu).or_default();
-            *sum = sum.saturating_add(credit.bytes);
+        let (mut unused, mut granted) = (HashMap::new(), HashMap::new());
+        for Credited { gpu, bytes, granted: of_worker, .. } in self.credits(vm) {
+            *unused.entry(gpu).or_default() += i128::from(bytes);
+            *granted.entry(gpu).or_default() += i128::from(of_worker);
         }
-        for &Credited { worker, device, gpu, bytes } in &credits {
-            let others = all.get(&gpu).map_or(0, |all| all.saturating_sub(bytes));
-            let usage = self.ledger.usage_of(worker, device, others);
-            let gate = pages.get(&worker).and_then(|page| page.gpus.get(device as usize));
-            if let (Ok(Usage { used, max }), Some(gate)) = (usage, gate) {
+        let all = |sums: &HashMap<GpuId, i128>, gpu: GpuId| sums.get(&gpu).copied().unwrap_or(0);
+        for (&worker, shown) in pages {
+            for ((device, gate), (gpu, _)) in
+                (0..).zip(&shown.page.gpus).zip(self.ledger.held_by(worker))
+            {
+                let has_room = self.ledger.has_room(worker, device, 0);
                 // Memory that is freed while the VM is beyond a lowered limit must not be used again.
-                gate.credit.offer(self.ledger.has_room(worker, device, 0));
-                gate.credit.set_watched(pages.len() > 1);
-                gate.publish_memory(MemoryUsage { used, max });
+                gate.credit.offer(shown.has_slot && has_room);
+                if shown.has_slot {
+                    let own = shown.granted.get(device as usize).copied().unwrap_or(0).into();
+                    let base = self.ledger.base_of(worker, device, (own, all(&granted, gpu)));
+                    if let Ok(Base { vm, session, max }) = base {
+                        gate.publish_base(MemoryBase { vm, session, max });
+                    }
+                } else {
+                    // The worker subtracts its own.
+                    let own: i128 = shown.unused(&self.ledger, worker, device).into();
+                    let others = all(&unused, gpu) - own;
+                    let usage = self.ledger.usage_of(worker, device, (0, others));
+                    if let Ok(Usage { used, max }) = usage {
+                        gate.publish_memory(MemoryUsage { used, max });
+                    }
+                }
             }
         }
     }
@@ -429,11 +526,11 @@ impl Accounts {
     /// Returns the credit of a VM's workers on each of their GPUs.
     fn credits(&self, vm: VmId) -> Vec<Credited> {
         let mut credits = Vec::new();
-        for (&worker, page) in self.pages.get(&vm).into_iter().flatten() {
-            for device in 0.. {
+        for (&worker, shown) in self.pages.get(&vm).into_iter().flatten() {
+            for (device, &granted) in (0..).zip(&shown.granted) {
                 let Some(gpu) = self.ledger.gpu_of(worker, device) else { break };
-                let bytes = unused(&self.ledger, worker, device, page);
-                credits.push(Credited { worker, device, gpu, bytes });
+                let bytes = shown.unused(&self.ledger, worker, device);
+                credits.push(Credited { worker, device, gpu, bytes, granted });
             }
         }
         credits
@@ -446,10 +543,11 @@ struct Credited {
     device: u32,
     gpu: GpuId,
     bytes: u64,
+    granted: i64,
 }
 
-fn sum<'a>(credits: impl Iterator<Item = &'a Credited>) -> u64 {
-    credits.fold(0, |sum, credit| sum.saturating_add(credit.bytes))
+fn sum(bytes: impl Iterator<Item = u64>) -> i128 {
+    bytes.map(i128::from).sum()
 }
 
 #[cfg(test)]

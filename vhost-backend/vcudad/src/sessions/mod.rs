@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `table` | all sessions, from their start to the end of their worker |
-//! | `accounts` | the ledger, and the pages on which workers see its state |
+//! | `accounts`, `slots` | the ledger, and the pages on which workers see its state; workers' places on the page of their VM |
 //! | `session`, `worker`, `cause` | a session and the start queue; workers and the warm pool; why sessions end |
 //! | `refusals` | sessions and front ends that were refused |
 
@@ -12,5 +12,6 @@ pub(crate) mod budgets;
 pub(crate) mod cause;
 pub(crate) mod refusals;
 pub(crate) mod session;
+pub(crate) mod slots;
 pub(crate) mod table;
 pub(crate) mod worker;

@@ -25,6 +25,7 @@ use crate::reporting::event::BrokerEvent;
 use crate::sessions::accounts::{Accounts, LedgerChange};
 use crate::sessions::cause::Cause;
 use crate::sessions::session::{QueueChange, Session, StartQueue};
+use crate::sessions::slots::Slots;
 use crate::sessions::worker::{
     DeviceEnds, SchedulerEnds, Worker, WorkerChange, WorkerCounts, Workers, WorkersRecord,
 };
@@ -194,7 +195,7 @@ impl Sessions {
         &mut self,
         record: SessionsRecord,
         processes: &mut Processes,
-        vms: &Vms,
+        vms: &mut Vms,
         crash: Option<&Crash<'_>>,
     ) -> io::Result<()> {
         let SessionsRecord { mut waiting, mut workers, mut ledger, leftovers } = record;
@@ -219,16 +220,25 @@ impl Sessions {
             self.set_quotas(id, state);
             self.set_paused(id, state.pause.is_paused());
         }
+        for (id, page) in vms.take_spending() {
+            // Without the page, sessions get no more credit.
+            match Slots::with(page) {
+                Ok(slots) => self.accounts.restore_slots(id, slots),
+                Err(error) => tracing::error!("cannot map the page of a VM's spending: {error}"),
+            }
+        }
         let mut scheduled = Vec::new();
         for (id, worker) in self.workers.iter() {
             self.effects.push(SessionEffect::Watch { worker: id, socket: worker.socket_fd() });
             if let (Some(session), Some(page), Some(ends)) =
                 (worker.session(), worker.gate(), worker.scheduler_ends()?)
             {
-                self.accounts.reopen(id, session.vm, session.user, page.clone());
+                let (vm, user, slot) = (session.vm, session.user, worker.slot());
+                self.accounts.reopen(id, vm, user, slot, page.clone());
                 scheduled.push((id, session.vm, ends));
             }
         }
+        self.accounts.publish_all();
         for (id, vm, ends) in scheduled {
             self.schedule(id, vm, ends, vms);
         }
@@ -536,7 +546,14 @@ impl Sessions {
             context_charged: charged,
         };
         let supervisor = supervisor.transpose()?;
-        let ends = worker.assign(assignment, &state.vm.name, supervisor);
+        let spending = match worker.shows_spending() {
+            true => self.accounts.give_slot(id, vm).map_err(|error| error.to_string())?,
+            false => None,
+        };
+        if let Some((page, _)) = spending {
+            state.device.keep_spending(page).map_err(|error| error.to_string())?;
+        }
+        let ends = worker.assign(assignment, &state.vm.name, supervisor, spending);
         let ends = ends.map_err(|error| error.to_string())?;
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());

@@ -25,7 +25,7 @@ use control_server::handle::now_ms;
 use host_ipc::apart::Apart;
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::eventfd;
-use host_ipc::gate::{GateMap, GatePage};
+use host_ipc::gate::GateMap;
 use host_ipc::messages::{Assignment, Charge, DriverObject, ToBroker, ToWorker, WorkerId};
 use host_ipc::printable::printable;
 use host_ipc::seqpacket;
@@ -109,6 +109,11 @@ pub(crate) struct WorkerRecord {
     is_lost: bool,
     #[serde(default)]
     is_leaving: bool,
+    /// See [`Worker::shows_spending`].
+    #[serde(default)]
+    shows_spending: bool,
+    #[serde(default)]
+    slot: Option<u32>,
 }
 
 /// Driver objects as a list.
@@ -161,6 +166,8 @@ impl WorkerRecord {
             objects: Arc::new(Mutex::new(self.objects)),
             lost_since: self.is_lost.then(Instant::now),
             leaving_since: self.is_leaving.then(Instant::now),
+            shows_spending: self.shows_spending,
+            slot: self.slot,
             ..Worker::new(process, self.gpus, self.session, self.cold)
         };
         Ok((self.id, worker))
@@ -215,6 +222,11 @@ pub(crate) struct Worker {
     lost_since: Option<Instant>,
     /// Since when the worker should exit by itself, because its session is over.
     leaving_since: Option<Instant>,
+    /// Whether the worker expects the page of its VM's spending with its assignment. Those that a
+    /// broker of the previous version has started don't.
+    shows_spending: bool,
+    /// The worker's slot on the page of its VM's spending.
+    slot: Option<u32>,
 }
 
 impl Worker {
@@ -235,6 +247,8 @@ impl Worker {
             objects: WorkerObjects::default(),
             lost_since: None,
             leaving_since: None,
+            shows_spending: true,
+            slot: None,
         }
     }
 
@@ -253,6 +267,8 @@ impl Worker {
             objects: if with_objects { lock(&self.objects).clone() } else { Objects::new() },
             is_lost: self.lost_since.is_some(),
             is_leaving: self.leaving_since.is_some(),
+            shows_spending: self.shows_spending,
+            slot: self.slot,
         }
     }
 
@@ -366,6 +382,16 @@ impl Worker {
     /// Returns the page that the worker shares with the broker, once the worker is assigned.
     pub(crate) fn gate(&self) -> Option<&Arc<GateMap>> {
         self.gate.as_ref()
+    }
+
+    /// Returns whether the worker can have a slot on the page of its VM's spending.
+    pub(crate) fn shows_spending(&self) -> bool {
+        self.shows_spending
+    }
+
+    /// Returns the worker's slot on the page of its VM's spending.
+    pub(crate) fn slot(&self) -> Option<u32> {
+        self.slot
     }
 
     /// Records why the session ends, unless that is already recorded.
@@ -511,19 +537,21 @@ impl Worker {
 
     /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
     /// process's ends until the worker serves its session, and returns the scheduler's ends. `vm`
-    /// is the VM's name, and `supervisor` is the worker's socket to the supervisor, if it has one.
+    /// is the VM's name, `supervisor` is the worker's socket to the supervisor, if it has one, and
+    /// `spending` is the page of the VM's spending and the worker's slot.
     pub(crate) fn assign(
         &mut self,
         assignment: Assignment,
         vm: &str,
         supervisor: Option<OwnedFd>,
+        spending: Option<(BorrowedFd<'_>, u32)>,
     ) -> io::Result<SchedulerEnds> {
         self.process.set_vm(vm);
         // The worker can send descriptors over the stream: those of memory that it exports.
         let (theirs, stream) = seqpacket::stream_pair()?;
         let (button, chime) = doorbell()?;
         let (wake, bell) = (eventfd()?, eventfd()?);
-        let page = GatePage::create()?;
+        let page = GateMap::create()?;
         let gate = Arc::new(GateMap::map(&page)?);
         let ring = button.try_clone()?;
         let fd = OwnedFd::as_fd;
@@ -531,7 +559,12 @@ impl Worker {
         self.process.keep(Kept::Device, &[fd(&stream), fd(&button), fd(&wake)])?;
         // The worker gets only the listening end of the doorbell, so it can't ring it.
         let fds = [&theirs, &chime, &wake, &page, &bell].into_iter().chain(&supervisor);
-        let fds: Vec<_> = fds.map(OwnedFd::as_fd).collect();
+        let mut fds: Vec<_> = fds.map(OwnedFd::as_fd).collect();
+        if let Some((spending, slot)) = spending {
+            gate.worker.set_slot(slot);
+            fds.push(spending);
+        }
+        self.slot = spending.map(|(_, slot)| slot);
         self.process.send(&ToWorker::Assign(assignment), &fds)?;
         self.device_ends = Some(DeviceEnds { stream: stream.into(), doorbell: button, wake });
         self.gate = Some(gate);

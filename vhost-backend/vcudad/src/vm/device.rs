@@ -11,7 +11,7 @@ use crate::processes::spawner::Processes;
 use crate::reporting::rate::TokenBucket;
 use crate::vm::socket::VmSocket;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
-use host_ipc::spawner::ProcessId;
+use host_ipc::spawner::{Kept, ProcessId};
 use memory_ledger::GpuId;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,8 @@ pub(crate) struct Device {
     messages: TokenBucket,
     /// True if the process's socket isn't being read, because it has sent too many messages.
     is_paused: bool,
+    /// The page of the VM's spending, if the previous broker has kept it.
+    spending: Option<OwnedFd>,
 }
 
 /// A device, for a broker that replaces this one.
@@ -86,9 +88,11 @@ impl Device {
             Err(error) => (None, Some(format!("its socket is closed: {error}"))),
         };
         let restore = |process| launcher.restore(process, processes, "device", Some(vm));
-        let process = record.process.map(restore).transpose()?.map(|(process, _)| process);
+        let (process, kept) = record.process.map(restore).transpose()?.unzip();
+        let spending = kept.flatten().and_then(|mut kept| kept.take(Kept::Device));
+        let spending = spending.map(|[page, ..]: [OwnedFd; 3]| page);
         let restarts = record.restarts;
-        Ok(Self { process, restarts, ..Self::with(listener, failure) })
+        Ok(Self { process, restarts, spending, ..Self::with(listener, failure) })
     }
 
     /// Returns the process's socket, if there is a process.
@@ -114,7 +118,29 @@ impl Device {
     fn with(listener: Option<VmSocket>, failure: Option<String>) -> Self {
         let messages = TokenBucket::new(MESSAGES_AT_ONCE, MESSAGES_PER_SECOND, Instant::now());
         let (starts, restarts, is_paused) = (Vec::new(), 0, false);
-        Self { listener, process: None, starts, failure, restarts, messages, is_paused }
+        Self {
+            listener,
+            process: None,
+            starts,
+            failure,
+            restarts,
+            messages,
+            is_paused,
+            spending: None,
+        }
+    }
+
+    /// Has the spawner keep the page of the VM's spending with the process, for a broker that
+    /// replaces this one.
+    pub(crate) fn keep_spending(&self, page: BorrowedFd<'_>) -> io::Result<()> {
+        // A set of this kind has three descriptors.
+        let process = self.process.as_ref();
+        process.map_or(Ok(()), |process| process.keep(Kept::Device, &[page; 3]))
+    }
+
+    /// Takes the page of the VM's spending, which the previous broker has kept.
+    pub(crate) fn take_spending(&mut self) -> Option<OwnedFd> {
+        self.spending.take()
     }
 
     /// Returns the process ID of the process, if it has started.

@@ -398,6 +398,12 @@ impl Vms {
         Ok(Self { last: record.last, all, touched: Touched::default() })
     }
 
+    /// Takes the pages of the VMs' spending, which the previous broker has kept.
+    pub(crate) fn take_spending(&mut self) -> Vec<(VmId, OwnedFd)> {
+        let all = self.all.iter_mut();
+        all.filter_map(|(id, state)| Some((*id, state.device.take_spending()?))).collect()
+    }
+
     pub(crate) fn add(&mut self, state: VmState) -> VmId {
         self.last += 1;
         let id = VmId(self.last);

@@ -63,6 +63,7 @@ use host_ipc::messages::{
     CREDIT, Charge, Credit, Exported, ToBroker, ToWorker, Token, WorkerToDevice,
 };
 use host_ipc::seqpacket;
+use host_ipc::spending::{Spending, SpendingMap};
 
 const MIB: u64 = 1 << 20;
 const QUOTA: u64 = 64 * MIB;
@@ -182,6 +183,9 @@ fn library() -> PathBuf {
     built
 }
 
+/// The number of requests that the broker has received, even if it's stopped.
+static REQUESTS: AtomicU32 = AtomicU32::new(0);
+
 /// One VM's account of device memory, as the broker keeps it.
 struct Account {
     used: u64,
@@ -271,6 +275,7 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
     let (kept, shown) = (account.clone(), page.clone());
     std::thread::spawn(move || {
         while let Ok(Some((question, _))) = seqpacket::receive::<ToBroker>(&theirs) {
+            REQUESTS.fetch_add(1, Ordering::SeqCst);
             let mut account = kept.lock().unwrap();
             if let ToBroker::Reserve { bytes, .. } = question
                 && bytes > account.max.saturating_sub(account.used)
@@ -332,7 +337,15 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
             seqpacket::send(&theirs, &answer, &[]).unwrap();
         }
     });
-    (LedgerClient::new(ours, page.clone()).unwrap(), account)
+    (ledger_client(ours, page), account)
+}
+
+/// Creates a client that can use credit.
+fn ledger_client(socket: OwnedFd, page: &Arc<GateMap>) -> LedgerClient {
+    page.worker.set_slot(0);
+    page.worker.add_slots(1);
+    let spending = Spending::map(SpendingMap::create().unwrap(), page).unwrap();
+    LedgerClient::new(socket, page.clone(), spending).unwrap()
 }
 
 fn memory(len: usize) -> OwnedFd {
@@ -347,7 +360,7 @@ fn memory(len: usize) -> OwnedFd {
 
 /// Creates a gate page with open gates, and the scheduler's bell.
 fn gate_end() -> crate::gate_end::GateEnd {
-    let page = host_ipc::gate::GatePage::create().unwrap();
+    let page = GateMap::create().unwrap();
     let end = crate::gate_end::GateEnd::new(&page, eventfd().unwrap()).unwrap();
     end.page.open_all();
     end

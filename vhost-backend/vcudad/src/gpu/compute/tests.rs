@@ -21,7 +21,7 @@ use evictions::Driver;
 use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::{eventfd, notify};
-use host_ipc::gate::{self, GateMap, GatePage, Mode};
+use host_ipc::gate::{self, GateMap, Mode};
 use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, VmId};
 
@@ -47,7 +47,7 @@ impl FakeWorker {
         vm: VmKey,
         evicts: Option<Evicts>,
     ) -> Self {
-        let file = GatePage::create().unwrap();
+        let file = GateMap::create().unwrap();
         let ((button, doorbell), bell) = (doorbell().unwrap(), eventfd().unwrap());
         let ours = bell.try_clone().unwrap();
         let [page, its_page] = std::array::from_fn(|_| GateMap::map(&file).unwrap());
@@ -257,7 +257,7 @@ fn a_heartbeat_that_stops_between_two_calls_is_reported_too() {
 #[test]
 fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
     for (is_throttled, dead_after) in [(false, BEAT_DEAD), (true, BEAT_DEAD_THROTTLED)] {
-        let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
+        let page = Arc::new(GateMap::map(GateMap::create().unwrap()).unwrap());
         page.worker.beating.store(1, Ordering::SeqCst);
         let bell = || Arc::new(eventfd().unwrap());
         let (doorbell, bell) = (bell(), bell());
@@ -288,7 +288,7 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
     let mut core = Core::new(&Registry::default(), events, Arc::new(Evictor::default()), 0);
     let vm = VmKey(1);
     core.set_vm(vm, &share(100), 0);
-    let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
+    let page = Arc::new(GateMap::map(GateMap::create().unwrap()).unwrap());
     let bell = || Arc::new(eventfd().unwrap());
     let ends = WorkerEnds {
         vm,
@@ -486,7 +486,7 @@ fn a_hostile_worker_cannot_block_the_thread_through_its_descriptors() {
 #[test]
 fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
     let vm = VmKey(1);
-    let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
+    let page = Arc::new(GateMap::map(GateMap::create().unwrap()).unwrap());
     let (button, _chime) = doorbell().unwrap();
     let bell = eventfd().unwrap();
     // In this scenario, the bell woke the thread, but the worker has reset the bell's counter to

@@ -1,8 +1,8 @@
 //! Tests of what each session sees of its VM's accounts, and of credit.
 
 use super::*;
-use host_ipc::gate::GatePage;
-use memory_ledger::MAX_SHARES_OF_ONE;
+use host_ipc::spending::Spending;
+use memory_ledger::{Credit, MAX_SHARES_OF_ONE};
 use proptest::prelude::*;
 
 const VM: VmId = VmId(3);
@@ -12,16 +12,39 @@ fn quota(max: u64, session_max: Option<u64>) -> Quota {
     Quota { max, session_max }
 }
 
-/// Opens an account for a worker. Returns the worker's mapping of its page.
-fn open(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
-    let file = GatePage::create().unwrap();
+/// A worker's ends of its pages.
+struct Ends {
+    page: Arc<GateMap>,
+    spending: Spending,
+}
+
+/// Opens an account for a worker.
+fn open(accounts: &mut Accounts, worker: WorkerId) -> Ends {
+    let file = GateMap::create().unwrap();
+    accounts.open(worker, VM, None, &GPUS);
+    let (spending, slot) = accounts.give_slot(worker, VM).unwrap().unwrap();
+    let page = Arc::new(GateMap::map(&file).unwrap());
+    page.worker.set_slot(slot);
+    let spending = Spending::map(spending, &page).unwrap().unwrap();
+    accounts.show(worker, Arc::new(GateMap::map(&file).unwrap()));
+    Ends { page, spending }
+}
+
+/// Opens an account for a worker of the previous version, which knows nothing of credit.
+fn open_older(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
+    let file = GateMap::create().unwrap();
     accounts.open(worker, VM, None, &GPUS);
     accounts.show(worker, Arc::new(GateMap::map(&file).unwrap()));
     GateMap::map(&file).unwrap()
 }
 
-fn seen(page: &GateMap, device: usize) -> (u64, u64) {
-    let MemoryUsage { used, max } = page.gpus[device].memory().unwrap();
+fn seen(ends: &Ends, device: usize) -> (u64, u64) {
+    let MemoryUsage { used, max } = ends.spending.memory(device).unwrap();
+    (used, max)
+}
+
+fn seen_by_older(page: &GateMap) -> (u64, u64) {
+    let MemoryUsage { used, max } = page.gpus[0].memory(|| (0, 0)).unwrap();
     (used, max)
 }
 
@@ -31,7 +54,7 @@ fn every_worker_of_a_vm_sees_each_change() {
     accounts.set(VM, &GPUS, quota(100, None));
     let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
     assert_eq!((seen(&first, 0), seen(&second, 1)), ((0, 100), (0, 100)));
-    assert_eq!(first.gpus[2].memory(), None);
+    assert_eq!(first.spending.memory(2), None);
     accounts.reserve(1, 0, 30, Charge::Memory).unwrap();
     assert_eq!((seen(&first, 0), seen(&second, 0)), ((30, 100), (30, 100)));
     assert_eq!(seen(&second, 1), (0, 100));
@@ -99,85 +122,159 @@ fn other_vms_see_nothing() {
 const MIB: u64 = 1 << 20;
 const WORKERS: u64 = 3;
 
-/// A worker's side of its page.
+/// A worker.
 struct Side {
-    page: GateMap,
+    ends: Ends,
     /// The bytes that its program uses.
     used: u64,
+    /// The part of them that it has taken from its credit for streams, without telling the broker yet.
+    streams: u64,
+}
+
+impl Side {
+    fn credit(&self) -> &Credit {
+        &self.ends.page.gpus[0].credit
+    }
 }
 
 /// A VM whose workers use credit.
 struct Sessions {
     accounts: Accounts,
+    /// The ledger as another broker would read it from the record.
+    record: Ledger,
     workers: HashMap<WorkerId, Side>,
     quota: Quota,
 }
 
 impl Sessions {
     fn new(quota: Quota) -> Self {
-        let mut accounts = Accounts::default();
+        let (mut accounts, mut record) = (Accounts::default(), Ledger::default());
         accounts.set(VM, &GPUS, quota);
-        Self { accounts, workers: HashMap::new(), quota }
+        GPUS.iter().for_each(|gpu| record.set(VM, *gpu, quota));
+        Self { accounts, record, workers: HashMap::new(), quota }
+    }
+
+    fn set(&mut self, quota: Quota) {
+        self.quota = quota;
+        // An operator's change replaces the record.
+        self.accounts.set(VM, &GPUS, quota);
+        self.accounts.take_changes();
+        self.record = self.accounts.ledger().clone();
     }
 
     fn open(&mut self, worker: WorkerId) {
-        let page = open(&mut self.accounts, worker);
-        page.gpus[0].credit.take_offers();
-        self.workers.insert(worker, Side { page, used: 0 });
+        let ends = open(&mut self.accounts, worker);
+        ends.page.gpus[0].credit.take_offers();
+        self.workers.insert(worker, Side { ends, used: 0, streams: 0 });
+    }
+
+    /// Continues with another broker, to which the previous one has left the record, the pages, and
+    /// the workers' slots.
+    fn restart(&mut self) {
+        self.verify();
+        let before = self.workers.iter().map(|(worker, side)| (*worker, seen(&side.ends, 0)));
+        let before: HashMap<_, _> = before.collect();
+        let file = self.accounts.slots.remove(&VM).map(|slots| slots.file().try_clone_to_owned());
+        self.accounts = Accounts::restore(self.record.clone());
+        if let Some(file) = file {
+            self.accounts.restore_slots(VM, Slots::with(file.unwrap()).unwrap());
+        }
+        self.accounts.set(VM, &GPUS, self.quota);
+        for (&worker, side) in &self.workers {
+            let slot = side.ends.page.worker.slot();
+            self.accounts.reopen(worker, VM, None, slot, side.ends.page.clone());
+            // The workers continue meanwhile.
+            for (worker, side) in &self.workers {
+                assert_eq!(seen(&side.ends, 0), before[worker]);
+            }
+        }
+        self.accounts.publish_all();
     }
 
     fn used(&self) -> u64 {
         self.workers.values().map(|side| side.used).sum()
     }
 
+    /// Takes memory from the credit as a worker does.
+    fn spend(&mut self, worker: WorkerId, bytes: u64) -> bool {
+        let side = self.workers.get_mut(&worker).unwrap();
+        let spends = side.credit().is_taken() && side.credit().spend(bytes);
+        if spends {
+            side.ends.spending.spent(0, bytes);
+            side.used += bytes;
+        }
+        spends
+    }
+
     /// Allocates as a worker does. Returns whether there was room.
     fn allocate(&mut self, worker: WorkerId, bytes: u64) -> bool {
-        let credit = &self.workers[&worker].page.gpus[0].credit;
-        let done = if credit.is_taken() && credit.spend(bytes) {
-            true
-        } else {
-            let reserved = self.accounts.reserve(worker, 0, bytes, Charge::Memory);
-            reserved.inspect_err(|error| assert!(error.is_full(), "{error}")).is_ok()
-        };
+        if self.spend(worker, bytes) {
+            self.verify();
+            self.check(worker);
+            return true;
+        }
+        let reserved = self.accounts.reserve(worker, 0, bytes, Charge::Memory);
+        let done = reserved.inspect_err(|error| assert!(error.is_full(), "{error}")).is_ok();
         self.workers.get_mut(&worker).unwrap().used += if done { bytes } else { 0 };
-        self.check(worker);
         done
     }
 
     fn free(&mut self, worker: WorkerId, bytes: u64) {
         let side = self.workers.get_mut(&worker).unwrap();
         side.used -= bytes;
-        let credit = &side.page.gpus[0].credit;
-        match credit.is_taken() {
-            true => assert!(credit.add(bytes)),
-            false => self.accounts.release(worker, 0, bytes, Charge::Memory).unwrap(),
+        if side.credit().is_taken() {
+            assert!(side.credit().add(bytes));
+            side.ends.spending.saved(0, bytes);
+            self.verify();
+            self.check(worker);
+        } else {
+            self.accounts.release(worker, 0, bytes, Charge::Memory).unwrap();
         }
-        self.check(worker);
+    }
+
+    /// Creates streams, of which the broker learns later.
+    fn create_streams(&mut self, worker: WorkerId, bytes: u64) {
+        if self.spend(worker, bytes) {
+            self.workers.get_mut(&worker).unwrap().streams += bytes;
+        }
+    }
+
+    fn convert(&mut self, worker: WorkerId) {
+        let bytes = std::mem::take(&mut self.workers.get_mut(&worker).unwrap().streams);
+        if bytes > 0 {
+            self.accounts.convert(worker, 0, bytes, Charge::Stream).unwrap();
+        }
     }
 
     /// Has the broker check the credit, as workers do.
     fn check(&mut self, worker: WorkerId) {
-        let credit = &self.workers[&worker].page.gpus[0].credit;
-        if credit.is_watched() || credit.bytes() < CREDIT / 2 || credit.bytes() > CREDIT {
+        let credit = self.workers[&worker].credit();
+        if credit.bytes() < CREDIT / 2 || credit.bytes() > CREDIT {
             self.accounts.release(worker, 0, 0, Charge::Memory).unwrap();
         }
     }
 
-    /// Checks that every number is exact.
-    fn verify(&self) {
-        let credit: u64 = self.workers.values().map(|side| side.page.gpus[0].credit.bytes()).sum();
+    /// Checks that every number is exact, and so is the record.
+    fn verify(&mut self) {
+        for change in self.accounts.take_changes() {
+            change.repeat(&mut self.record).unwrap();
+        }
+        let credit: u64 = self.workers.values().map(|side| side.credit().bytes()).sum();
         let gpu = GPUS[0];
         let charged = self.accounts.ledger().account(VM, gpu).unwrap();
         assert_eq!(charged.used, self.used() + credit);
+        let recorded = self.record.account(VM, gpu).unwrap();
+        assert_eq!((recorded.used, recorded.kinds), (charged.used, charged.kinds));
         let used = self.accounts.used();
         assert_eq!(used.account(VM, gpu).unwrap().used, self.used());
-        for (worker, side) in &self.workers {
-            assert_eq!(used.held_by(*worker)[0], (gpu, side.used));
-            let (seen, max) = seen(&side.page, 0);
+        for (&worker, side) in &self.workers {
+            assert_eq!(used.held_by(worker)[0], (gpu, side.used));
             let free = |max: u64, used: u64| max.saturating_sub(used);
             let free = free(self.quota.max, self.used())
                 .min(free(self.quota.session_max.unwrap_or(u64::MAX), side.used));
-            assert_eq!(max.saturating_sub(seen), free.min(max), "as worker {worker} sees it");
+            let Usage { used, max } = self.accounts.usage_of(worker, 0).unwrap();
+            assert_eq!(max.saturating_sub(used), free.min(max), "as the broker tells {worker}");
+            assert_eq!(seen(&side.ends, 0), (used, max), "as worker {worker} sees it");
         }
     }
 }
@@ -187,9 +284,12 @@ enum Step {
     Open(WorkerId),
     Allocate(WorkerId, u64),
     Free(WorkerId, u64),
+    CreateStreams(WorkerId, u64),
+    Convert(WorkerId),
     Close(WorkerId),
     Set(u64, Option<u64>),
     Idle,
+    Restart,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -199,49 +299,56 @@ fn step() -> impl Strategy<Value = Step> {
         2 => worker().prop_map(Step::Open),
         8 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Allocate(worker, bytes)),
         6 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Free(worker, bytes)),
+        1 => worker().prop_map(|worker| Step::CreateStreams(worker, 2 * MIB)),
+        1 => worker().prop_map(Step::Convert),
         1 => worker().prop_map(Step::Close),
         1 => (10..40u64, prop::option::of(10..40u64))
             .prop_map(|(max, of)| Step::Set(max * 2 * MIB, of.map(|max| max * 2 * MIB))),
         1 => Just(Step::Idle),
+        1 => Just(Step::Restart),
     ]
 }
 
 proptest! {
-    /// The accounts are exact to the byte after each step, and a request is refused only if the
-    /// programs use too much: no other session's credit is in the way.
+    /// The accounts are exact to the byte after each step, as the broker, its record, and every
+    /// session see them, and a request is refused only if the programs use too much: no other
+    /// session's credit is in the way.
     #[test]
     fn credit_is_exact_and_refuses_nobody(steps in prop::collection::vec(step(), 0..100)) {
         let mut sessions = Sessions::new(quota(60 * MIB, None));
         let mut now = 0;
         for step in steps {
+            let is_open = |worker: &WorkerId| sessions.workers.contains_key(worker);
             match step {
-                Step::Open(worker) if !sessions.workers.contains_key(&worker) => {
-                    sessions.open(worker);
-                }
-                Step::Allocate(worker, bytes) if sessions.workers.contains_key(&worker) => {
+                Step::Open(worker) if !is_open(&worker) => sessions.open(worker),
+                Step::Allocate(worker, bytes) if is_open(&worker) => {
                     let Quota { max, session_max } = sessions.quota;
                     let own = sessions.workers[&worker].used + bytes;
                     let fits = sessions.used() + bytes <= max
                         && session_max.is_none_or(|max| own <= max);
                     prop_assert_eq!(sessions.allocate(worker, bytes), fits);
                 }
-                Step::Free(worker, bytes) => {
-                    let held = sessions.workers.get(&worker).map_or(0, |side| side.used);
-                    if held > 0 {
-                        sessions.free(worker, bytes.min(held));
+                Step::Free(worker, bytes) if is_open(&worker) => {
+                    // Streams aren't destroyed.
+                    let held = sessions.accounts.used().memory_of(worker, 0);
+                    let free = bytes.min(held - sessions.workers[&worker].streams);
+                    if free > 0 {
+                        sessions.free(worker, free);
                     }
                 }
+                Step::CreateStreams(worker, bytes) if is_open(&worker) => {
+                    sessions.create_streams(worker, bytes);
+                }
+                Step::Convert(worker) if is_open(&worker) => sessions.convert(worker),
                 Step::Close(worker) if sessions.workers.remove(&worker).is_some() => {
                     sessions.accounts.close(worker);
                 }
-                Step::Set(max, session_max) => {
-                    sessions.quota = Quota { max, session_max };
-                    sessions.accounts.set(VM, &GPUS, sessions.quota);
-                }
+                Step::Set(max, session_max) => sessions.set(Quota { max, session_max }),
                 Step::Idle => {
                     now += IDLE;
                     sessions.accounts.recall_idle(now);
                 }
+                Step::Restart => sessions.restart(),
                 _ => {}
             }
             sessions.verify();
@@ -254,6 +361,45 @@ proptest! {
     }
 }
 
+/// A limit is lowered between the moment when a worker takes credit for a stream and the broker's
+/// conversion. A broker that continues after a crash accepts the record.
+#[test]
+fn a_conversion_after_a_lowered_limit_can_be_repeated() {
+    let mut sessions = Sessions::new(quota(60 * MIB, None));
+    sessions.open(1);
+    assert!(sessions.allocate(1, 20 * MIB));
+    sessions.create_streams(1, 2 * MIB);
+    sessions.set(quota(10 * MIB, None));
+    sessions.convert(1);
+    sessions.verify();
+    let streams = sessions.record.account(VM, GPUS[0]).unwrap().kinds[Charge::Stream as usize];
+    assert_eq!(streams, 2 * MIB);
+    sessions.restart();
+    sessions.verify();
+}
+
+/// Sessions of the previous version don't see what others spend before the broker publishes
+/// something, but then they do, and they don't disturb the others.
+#[test]
+fn sessions_of_the_previous_version_use_no_credit() {
+    let mut sessions = Sessions::new(quota(60 * MIB, None));
+    let older = open_older(&mut sessions.accounts, 9);
+    sessions.open(1);
+    assert!(sessions.allocate(1, 2 * MIB) && sessions.allocate(1, 4 * MIB));
+    sessions.verify();
+    sessions.accounts.reserve(9, 0, 6 * MIB, Charge::Memory).unwrap();
+    assert_eq!(seen_by_older(&older), (12 * MIB, 60 * MIB));
+    assert_eq!(seen(&sessions.workers[&1].ends, 0), (12 * MIB, 60 * MIB));
+    assert_eq!(older.gpus[0].credit.bytes(), 0);
+    // Such a worker writes this word, and another broker must not believe it.
+    older.gpus[0].granted.store(77, Ordering::SeqCst);
+    sessions.accounts.reopen(9, VM, None, None, Arc::new(older));
+    sessions.accounts.publish_all();
+    assert_eq!(seen(&sessions.workers[&1].ends, 0), (12 * MIB, 60 * MIB));
+    sessions.accounts.close(9);
+    sessions.verify();
+}
+
 #[test]
 fn the_credit_of_an_idle_session_is_withdrawn() {
     let mut sessions = Sessions::new(quota(60 * MIB, None));
@@ -261,14 +407,14 @@ fn the_credit_of_an_idle_session_is_withdrawn() {
     assert!(sessions.allocate(1, 2 * MIB));
     sessions.accounts.recall_idle(1);
     sessions.accounts.recall_idle(IDLE);
-    assert_eq!(sessions.workers[&1].page.gpus[0].credit.bytes(), CREDIT);
+    assert_eq!(sessions.workers[&1].credit().bytes(), CREDIT);
     // A call makes it busy for another while.
-    sessions.workers[&1].page.worker.calls.store(1, Ordering::Relaxed);
+    sessions.workers[&1].ends.page.worker.calls.store(1, Ordering::Relaxed);
     sessions.accounts.recall_idle(IDLE + 1);
     sessions.accounts.recall_idle(2 * IDLE);
-    assert_eq!(sessions.workers[&1].page.gpus[0].credit.bytes(), CREDIT);
+    assert_eq!(sessions.workers[&1].credit().bytes(), CREDIT);
     sessions.accounts.recall_idle(2 * IDLE + 1);
-    assert_eq!(sessions.workers[&1].page.gpus[0].credit.bytes(), 0);
+    assert_eq!(sessions.workers[&1].credit().bytes(), 0);
     sessions.verify();
 }
 
@@ -277,9 +423,13 @@ fn the_credit_of_an_idle_session_is_withdrawn() {
 fn a_worker_that_does_not_use_credit_gets_none() {
     let mut accounts = Accounts::default();
     accounts.set(VM, &GPUS, quota(60 * MIB, None));
-    let page = open(&mut accounts, 1);
+    let page = open_older(&mut accounts, 1);
     accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
-    assert_eq!((page.gpus[0].credit.bytes(), seen(&page, 0)), (0, (2 * MIB, 60 * MIB)));
+    assert_eq!((page.gpus[0].credit.bytes(), seen_by_older(&page)), (0, (2 * MIB, 60 * MIB)));
+    // Nor does it get any without a slot.
+    page.gpus[0].credit.take_offers();
+    accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
+    assert_eq!((page.gpus[0].credit.bytes(), seen_by_older(&page)), (0, (4 * MIB, 60 * MIB)));
 }
 
 /// A worker can claim any credit. The broker releases no more than the worker holds, so the account
@@ -295,9 +445,12 @@ fn a_worker_that_forges_its_credit_gains_nothing() {
     assert!(sessions.allocate(1, 20 * MIB) && sessions.allocate(2, 20 * MIB));
     let held = sessions.accounts.ledger().held_by(2)[0].1;
     for forged in [u64::MAX - 7, 1 << 63, 1 << 40] {
-        let credit = &sessions.workers[&1].page.gpus[0].credit;
-        credit.withdraw();
-        credit.add(forged);
+        let forger = &sessions.workers[&1];
+        forger.credit().withdraw();
+        forger.credit().add(forged);
+        // Nothing depends on these words but what the VM's programs see.
+        forger.ends.spending.spent(0, forged / 3);
+        forger.ends.page.gpus[0].granted.store(forged / 5, Ordering::SeqCst);
         let _ = sessions.accounts.reserve(2, 0, 50 * MIB, Charge::Memory);
         let _ = sessions.accounts.release(1, 0, 0, Charge::Memory);
         sessions.accounts.set(VM, &GPUS, quota(10 * MIB, None));
@@ -327,7 +480,7 @@ fn withdrawal_races_with_workers() {
         for (worker, page) in (0..).zip(&pages) {
             let (lock, used) = (&lock, &used);
             scope.spawn(move || {
-                let credit = &page.gpus[0].credit;
+                let credit = &page.page.gpus[0].credit;
                 credit.take_offers();
                 for step in 0..3000u64 {
                     let bytes = (step % 3 + 1) * 2 * MIB;
@@ -350,6 +503,6 @@ fn withdrawal_races_with_workers() {
             });
         }
     });
-    let credit: u64 = pages.iter().map(|page| page.gpus[0].credit.bytes()).sum();
+    let credit: u64 = pages.iter().map(|page| page.page.gpus[0].credit.bytes()).sum();
     assert_eq!(lock().ledger().account(VM, GPUS[0]).unwrap().used, credit);
 }

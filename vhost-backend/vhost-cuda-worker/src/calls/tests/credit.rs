@@ -172,3 +172,29 @@ fn streams_are_charged_from_the_credit() {
         assert_eq!(bench.charged("memory"), CREDIT + 2 * MIB);
     });
 }
+
+/// While the broker is busy, each device waits for a check of its own credit.
+#[test]
+fn each_device_has_its_own_request_to_check_the_credit() {
+    let (ours, broker) = seqpacket::pair().unwrap();
+    let page = Arc::new(GateMap::private().unwrap());
+    let ledger = ledger_client(ours, &page);
+    crate::ledger::be_reader();
+    // The ledger's thread waits for an answer to this.
+    ledger.release(0, 2 * MIB, Charge::Context);
+    for device in [0, 1, 0, 1] {
+        let credit = &page.gpus[device].credit;
+        credit.offer(true);
+        credit.add(CREDIT);
+        ledger.release(device as i32, 2 * MIB, Charge::Memory);
+    }
+    let receive = || {
+        let request = seqpacket::receive::<ToBroker>(&broker).unwrap().unwrap().0;
+        seqpacket::send(&broker, &ToWorker::Granted, &[]).unwrap();
+        match request {
+            ToBroker::Release { device, bytes, .. } => (device, bytes),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([receive(), receive(), receive()], [(0, 2 * MIB), (0, 0), (1, 0)]);
+}
