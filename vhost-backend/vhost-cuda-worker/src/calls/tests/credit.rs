@@ -173,6 +173,53 @@ fn streams_are_charged_from_the_credit() {
     });
 }
 
+/// While memory is being exported, the broker must turn its charge into a share. No other call waits
+/// for that, and what is freed meanwhile is released as it was charged.
+#[test]
+fn an_export_that_the_broker_must_decide_about_delays_no_other_call() {
+    let test = "an_export_that_the_broker_must_decide_about_delays_no_other_call";
+    alone(test, |mut bench| {
+        bench.streams();
+        let kept = bench.get_credit();
+        // Two pieces of one block, a piece alone in its block, a mapping, and physical memory.
+        let (piece, neighbor) = (bench.alloc(512), bench.alloc(512));
+        let large = bench.alloc(4 << 20);
+        bench.settle();
+        let used = bench.used() - bench.credit().bytes();
+        for ptr in [piece, large] {
+            bench.without_broker(|bench| {
+                let requests = REQUESTS.load(Ordering::SeqCst);
+                bench.begin(OTHER, &VcudaIpcGetMemHandle { ptr });
+                bench.until("the export asks", |_| REQUESTS.load(Ordering::SeqCst) > requests);
+                bench.fill(kept, 7, 64, FREE);
+                bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+                let other = bench.alloc(2 << 20);
+                bench.good(&CuMemFreeV2 { dptr: other });
+                // This free waits for the export, and no other call does.
+                bench.begin(OTHER + 1, &CuMemFreeV2 { dptr: ptr });
+                bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+                assert!(bench.is_waiting(OTHER));
+            });
+            // The allocation was freed before its export.
+            assert_eq!((bench.ended(OTHER), bench.ended(OTHER + 1)), (1, 0));
+            bench.settle();
+            assert_eq!(bench.call(&VcudaIpcGetMemHandle { ptr }).0, 1);
+        }
+        assert_eq!(bench.used() - bench.credit().bytes(), used - 4 * MIB);
+        // The neighbor's block is shared, although its export was of no use.
+        assert_eq!(bench.account.lock().unwrap().shares.len(), 2);
+        let handle = bench.good(&VcudaIpcGetMemHandle { ptr: neighbor });
+        assert_eq!(bench.account.lock().unwrap().shares.len(), 2, "it was shared before");
+        assert_eq!(handle.size, 512);
+        bench.good(&CuMemFreeV2 { dptr: neighbor });
+        bench.settle();
+        assert_eq!(bench.used() - bench.credit().bytes(), used - 6 * MIB);
+        let shares = bench.account.lock().unwrap().shares.clone();
+        assert!(shares.values().all(|(_, holders)| *holders == 0), "{shares:?}");
+        assert!(bench.exports.lock().unwrap().things.is_empty());
+    });
+}
+
 /// While the broker is busy, each device waits for a check of its own credit.
 #[test]
 fn each_device_has_its_own_request_to_check_the_credit() {

@@ -167,7 +167,9 @@ pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> 
 /// Unmaps a mapping, frees its memory, and releases its charge. Nothing may use the memory any
 /// more. Returns whether the driver has freed the memory.
 fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
-    let Mapping { addr, len, handle, device, charged } = mapping;
+    let charged = mapping.charged.known(&cx.shared.memory.exporting, mapping.handle);
+    let mapping = Mapping { charged, ..mapping };
+    let Mapping { addr, len, handle, device, .. } = mapping;
     wait_to_free(cx, device);
     charged.withdraw(&cx.shared.session);
     // SAFETY: the mapping was made by `make` and is unmapped once.

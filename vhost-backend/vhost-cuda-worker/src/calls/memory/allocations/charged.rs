@@ -1,7 +1,11 @@
 //! How device memory is charged to the VM.
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
 use host_ipc::messages::{Charge, ShareId, Token};
 
+use crate::calls::lock;
 use crate::executor::Session;
 
 /// Memory that the session shares with other sessions of the VM. It is charged until the last of
@@ -19,9 +23,48 @@ pub(super) enum Charged {
     /// To this session alone.
     Alone,
     Shared(SharedMemory),
+    /// The session is exporting the memory, and the broker may be turning the charge into a share.
+    Unknown,
+}
+
+/// How memory is charged that was freed or could be freed while it was being exported, by its driver
+/// handle. Locked while memory is being exported.
+#[derive(Default)]
+pub(in crate::calls) struct Exporting(HashMap<u64, Charged>);
+
+impl Exporting {
+    /// Returns how memory is charged for which `charged` was recorded.
+    pub(super) fn known(&mut self, charged: Charged, handle: u64) -> Charged {
+        match charged {
+            Charged::Unknown => self.0.remove(&handle).expect("its export has ended"),
+            known => known,
+        }
+    }
+
+    /// Records how memory is charged that may have been freed during its export.
+    pub(super) fn record(&mut self, handle: u64, charged: Charged) {
+        self.0.insert(handle, charged);
+    }
 }
 
 impl Charged {
+    /// Returns how memory is charged that is being freed. If the memory is being exported, waits for
+    /// the end of the export, so the ring reader must not call this.
+    pub(super) fn known(self, exporting: &Mutex<Exporting>, handle: u64) -> Self {
+        match self {
+            Self::Unknown => lock(exporting).known(self, handle),
+            known => known,
+        }
+    }
+
+    /// Returns the same charge, for memory that isn't exported.
+    pub(super) fn without_name(self) -> Self {
+        match self {
+            Self::Shared(shared) => Self::Shared(SharedMemory { token: None, ..shared }),
+            other => other,
+        }
+    }
+
     /// Ends the export of memory that is about to be freed. Afterwards, the worker has no
     /// descriptor of the memory any more.
     pub(super) fn withdraw(self, session: &Session) {
@@ -35,6 +78,8 @@ impl Charged {
         match self {
             Self::Alone => session.ledger.release(device, len, Charge::Memory),
             Self::Shared(SharedMemory { share, .. }) => session.ledger.leave(device, share),
+            // The charge stays.
+            Self::Unknown => {}
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use cuda_api::sys::CUmemAllocationGranularity_flags;
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
+use super::charged::Exporting;
 use super::peers::Peers;
 use super::physical::properties;
 use super::plan::{Freeing, Mapping, Plan, WINDOW};
@@ -32,7 +33,7 @@ pub(in crate::calls) struct Memory {
     pub peers: Peers,
     /// Held while memory is being exported, so that no call returns the name of an export that
     /// hasn't begun. Locked before the other locks.
-    pub exporting: Mutex<()>,
+    pub exporting: Mutex<Exporting>,
 }
 
 impl Memory {

@@ -13,7 +13,7 @@ use host_ipc::messages::{Exported, ShareId, Token};
 use protocol::calls as api;
 
 use super::allocate::{give_back, make, refuse_after_fault};
-use super::charged::{Charged, SharedMemory};
+use super::charged::{Charged, Exporting, SharedMemory};
 use super::plan::Mapping;
 use super::space::{Created, Properties};
 use super::virtual_memory;
@@ -30,22 +30,37 @@ const HANDLE_FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 /// Physical memory that is being exported.
 struct Export {
     token: Token,
-    thing: Exported,
     file: OwnedFd,
+    len: u64,
+    properties: Properties,
+    /// `None` if the memory is charged to this session alone.
+    share: Option<ShareId>,
 }
 
-/// Begins to export physical memory: turns its charge into a shared one, and chooses the token. The
-/// caller must hold the lock that keeps the memory from being freed. Returns `None` if the memory
-/// is exported already.
+enum Begun {
+    /// The memory is exported already, under this name.
+    Before(Token),
+    Now(Export),
+}
+
+/// Begins to export physical memory, and chooses the token. The caller must hold the lock that keeps
+/// the memory from being freed, only until this returns: nothing may wait for the broker while it's
+/// held. Until the caller knows the result of [`end_export`], freeing the memory waits.
 fn begin_export(
     cx: &Cx<'_>,
     (real, len): (u64, u64),
-    Properties { device, handle_types, compression }: Properties,
+    properties: Properties,
     charged: &mut Charged,
-) -> CuResult<(Token, Option<Export>)> {
-    if let Charged::Shared(SharedMemory { token: Some(token), .. }) = *charged {
-        return Ok((token, None));
-    }
+    exporting: &mut Exporting,
+) -> CuResult<Begun> {
+    *charged = exporting.known(*charged, real);
+    let share = match *charged {
+        Charged::Shared(SharedMemory { token: Some(token), .. }) => {
+            return Ok(Begun::Before(token));
+        }
+        Charged::Shared(SharedMemory { share, .. }) => Some(share),
+        Charged::Alone | Charged::Unknown => None,
+    };
     let mut fd = -1;
     let to: *mut c_void = (&raw mut fd).cast();
     // SAFETY: the handle is live, and for this type, the driver writes a descriptor.
@@ -53,25 +68,32 @@ fn begin_export(
     // SAFETY: the driver has just opened the descriptor for its caller.
     let file = unsafe { OwnedFd::from_raw_fd(fd) };
     let token = new_token()?;
-    let share = match *charged {
-        Charged::Shared(SharedMemory { share, .. }) => share,
-        Charged::Alone => {
-            cx.shared.session.ledger.share(device, len).ok_or(CuError::OUT_OF_MEMORY)?
-        }
-    };
-    *charged = Charged::Shared(SharedMemory { share, token: Some(token) });
-    let device = device as u32;
-    let thing = Exported::Memory { share, device, bytes: len, handle_types, compression };
-    Ok((token, Some(Export { token, thing, file })))
+    *charged = Charged::Unknown;
+    Ok(Begun::Now(Export { token, file, len, properties, share }))
 }
 
-/// Ends what `begin_export` began. Fails if the VM exports too many things.
-fn end_export(cx: &Cx<'_>, export: Option<Export>) -> CuResult {
-    let Some(Export { token, thing, file }) = export else { return Ok(()) };
-    match cx.shared.session.exchange.export(token, thing, Some(file)) {
-        true => Ok(()),
-        false => Err(CuError::OUT_OF_MEMORY),
-    }
+/// Ends what `begin_export` began: turns the charge into a shared one, and exports the memory.
+/// Returns how the memory is charged now, and an error if the VM exports or shares too many things.
+fn end_export(cx: &Cx<'_>, export: Export) -> (Charged, CuResult) {
+    let Export { token, file, len, properties, share } = export;
+    let Properties { device, handle_types, compression } = properties;
+    let session = &cx.shared.session;
+    let Some(share) = share.or_else(|| session.ledger.share(device, len)) else {
+        return (Charged::Alone, Err(CuError::OUT_OF_MEMORY));
+    };
+    let device = device as u32;
+    let thing = Exported::Memory { share, device, bytes: len, handle_types, compression };
+    let (token, result) = match session.exchange.export(token, thing, Some(file)) {
+        true => (Some(token), Ok(())),
+        false => (None, Err(CuError::OUT_OF_MEMORY)),
+    };
+    (Charged::Shared(SharedMemory { share, token }), result)
+}
+
+/// Ends the export of memory that may have been freed meanwhile.
+fn forget_export(cx: &Cx<'_>, exporting: &mut Exporting, real: u64, charged: Charged) {
+    charged.withdraw(&cx.shared.session);
+    exporting.record(real, charged.without_name());
 }
 
 /// Exports the allocation that contains an address.
@@ -81,31 +103,31 @@ pub(in crate::calls) fn vcuda_ipc_get_mem_handle(
 ) -> CuResult<api::VcudaIpcGetMemHandleAnswer> {
     cx.enter_any()?;
     let memory = &cx.shared.memory;
-    let _one_at_a_time = lock(&memory.exporting);
+    let mut exporting = lock(&memory.exporting);
     let mut plan = lock(&memory.plan);
     let (start, size, mapping) = plan.exportable(call.ptr).ok_or(CuError::INVALID_VALUE)?;
     let properties = Properties { device: mapping.device, handle_types: 0, compression: 0 };
-    let offset = start - mapping.addr;
-    let physical = (mapping.handle, mapping.len);
-    let (token, export) = begin_export(cx, physical, properties, &mut mapping.charged)?;
+    let (real, offset) = (mapping.handle, start - mapping.addr);
+    let physical = (real, mapping.len);
+    let begun = begin_export(cx, physical, properties, &mut mapping.charged, &mut exporting)?;
     drop(plan);
-    if let Err(error) = end_export(cx, export) {
-        let mut plan = lock(&memory.plan);
-        if let Some((.., mapping)) = plan.exportable(call.ptr) {
-            forget_token(&mut mapping.charged, token);
+    let export = match begun {
+        Begun::Before(token) => {
+            return Ok(api::VcudaIpcGetMemHandleAnswer { token, offset, size });
         }
-        return Err(error);
+        Begun::Now(export) => export,
+    };
+    let token = export.token;
+    let (charged, result) = end_export(cx, export);
+    let mut plan = lock(&memory.plan);
+    match plan.exportable(call.ptr).filter(|(.., mapping)| mapping.handle == real) {
+        Some((.., mapping)) => mapping.charged = charged,
+        None => {
+            forget_export(cx, &mut exporting, real, charged);
+            return Err(CuError::INVALID_VALUE);
+        }
     }
-    Ok(api::VcudaIpcGetMemHandleAnswer { token, offset, size })
-}
-
-/// Records that memory isn't exported under this name.
-fn forget_token(charged: &mut Charged, name: Token) {
-    if let Charged::Shared(SharedMemory { token, .. }) = charged
-        && *token == Some(name)
-    {
-        *token = None;
-    }
+    result.map(|()| api::VcudaIpcGetMemHandleAnswer { token, offset, size })
 }
 
 /// Memory of another session, which this session has imported.
@@ -216,30 +238,43 @@ pub(in crate::calls) fn vcuda_mem_export(
 ) -> CuResult<api::VcudaMemExportAnswer> {
     cx.enter_any()?;
     let memory = &cx.shared.memory;
-    let _one_at_a_time = lock(&memory.exporting);
+    let mut exporting = lock(&memory.exporting);
     let mut space = lock(&memory.space);
     let created = space.exportable(call.handle)?;
-    let physical = (created.real, created.len);
-    let (token, export) = begin_export(cx, physical, created.properties, &mut created.charged)?;
+    let (real, properties) = (created.real, created.properties);
+    let physical = (real, created.len);
+    let begun = begin_export(cx, physical, properties, &mut created.charged, &mut exporting)?;
+    let (token, result) = match begun {
+        Begun::Before(token) => (token, Ok(())),
+        Begun::Now(export) => {
+            drop(space);
+            let token = export.token;
+            let (charged, result) = end_export(cx, export);
+            space = lock(&memory.space);
+            match space.exportable(call.handle).ok().filter(|created| created.real == real) {
+                Some(created) => created.charged = charged,
+                None => {
+                    forget_export(cx, &mut exporting, real, charged);
+                    return Err(CuError::INVALID_VALUE);
+                }
+            }
+            (token, result)
+        }
+    };
+    result?;
     let _ = space.set_exported(token, true);
-    drop(space);
-    if let Err(error) = end_export(cx, export) {
-        withdraw(cx, token);
-        return Err(error);
-    }
     Ok(api::VcudaMemExportAnswer { token })
 }
 
 /// Ends the export of physical memory, for which the guest has no file any more.
 pub(in crate::calls) fn vcuda_mem_withdraw(cx: &Cx<'_>, call: api::VcudaMemWithdraw) -> CuResult {
-    let _one_at_a_time = lock(&cx.shared.memory.exporting);
-    withdraw(cx, call.token);
-    Ok(())
-}
-
-fn withdraw(cx: &Cx<'_>, token: Token) {
-    let unused = lock(&cx.shared.memory.space).set_exported(token, false);
+    let memory = &cx.shared.memory;
+    let unused = {
+        let _one_at_a_time = lock(&memory.exporting);
+        lock(&memory.space).set_exported(call.token, false)
+    };
     unused.into_iter().for_each(|created| virtual_memory::give_back(cx, created));
+    Ok(())
 }
 
 /// Imports physical memory of another session, and returns the guest's handle for it.

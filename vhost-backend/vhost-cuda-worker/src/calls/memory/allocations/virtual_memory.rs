@@ -62,6 +62,7 @@ pub(in crate::calls) fn create(
 /// Releases physical memory that nothing uses any more, and its charge. This may block.
 pub(super) fn give_back(cx: &Cx<'_>, created: Created) {
     let Created { real, len, properties, charged } = created;
+    let charged = charged.known(&cx.shared.memory.exporting, real);
     wait_to_free(cx, properties.device);
     charged.withdraw(&cx.shared.session);
     // SAFETY: the handle was created by `create` or imported, and `Space` returns it once, when nothing is
