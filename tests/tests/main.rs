@@ -3,6 +3,7 @@
 //! Cargo would select other features, and so compile most dependencies again.
 
 mod arguments;
+mod bench;
 mod control;
 mod credit;
 mod device_restart;

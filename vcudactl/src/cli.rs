@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::month::parse_since;
 use crate::since::Since;
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use control_api::{ChangedVm, NewVm, Timespan};
 
@@ -16,6 +16,9 @@ pub(crate) const NAME: &str = "vcudactl";
 
 /// Name of the command that is the CUDA program of `test`.
 pub(crate) const TEST_PROGRAM: &str = "test-program";
+
+/// Name of the command that is the measuring program of `bench`.
+pub(crate) const BENCH_PROGRAM: &str = "bench-program";
 
 const EXIT_HELP: &str = "\
 Exit status:
@@ -73,6 +76,16 @@ The scripts for bash, zsh, and fish also complete the names of VMs.";
 const TEST_HELP: &str = "\
 Example:
   vcudactl test web";
+
+const BENCH_HELP: &str = "\
+Examples:
+  vcudactl bench --vm web
+  vcudactl bench --socket-path /tmp/device.sock --only sync,alloc -o bench.md
+  vcudactl bench --native-only --json
+
+Exit status:
+  0  all rows were measured and meet their bars
+  1  a row has failed or misses its bar";
 
 const DOCTOR_HELP: &str = "\
 Exit status:
@@ -151,6 +164,14 @@ pub(crate) enum Command {
     /// unless its memory isn't sealed.
     #[command(after_help = TEST_HELP)]
     Test(TestArgs),
+    /// Measure CUDA calls natively and through a device, and compare them
+    ///
+    /// Measures by turns with the host's libcuda and through a VM's socket, as a program in the VM would,
+    /// and prints the medians. The GPU must be otherwise idle: other programs and VMs change the numbers.
+    /// The program is a session of the VM, and its measurements need up to 21 sessions at once. You must
+    /// be root, or in the group of the VM's socket.
+    #[command(after_help = BENCH_HELP)]
+    Bench(BenchArgs),
     /// Check what vcudad and VMs need from this host; works without vcudad
     #[command(after_help = DOCTOR_HELP)]
     Doctor,
@@ -165,6 +186,9 @@ pub(crate) enum Command {
     /// The CUDA program of `test`
     #[command(name = TEST_PROGRAM, hide = true)]
     TestProgram,
+    /// The measuring program of `bench`
+    #[command(name = BENCH_PROGRAM, hide = true)]
+    BenchProgram(BenchProgramArgs),
     /// Write manual pages
     #[command(hide = true)]
     Man {
@@ -394,6 +418,67 @@ pub(crate) struct TestArgs {
     /// The guest's libcuda.so.1 [default: the one in the host package]
     #[arg(long, value_name = "PATH")]
     pub(crate) libcuda: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("device").required(true).args(["vm", "socket_path", "native_only"]))]
+pub(crate) struct BenchArgs {
+    /// Measure through this VM's socket, and natively on its first GPU
+    #[arg(long, value_name = "NAME")]
+    pub(crate) vm: Option<String>,
+    /// Measure through the socket of a vhost-device-cuda, without vcudad
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket_path: Option<PathBuf>,
+    /// Measure only natively
+    #[arg(long)]
+    pub(crate) native_only: bool,
+    /// Measure only through the device
+    #[arg(long, conflicts_with = "native_only")]
+    pub(crate) device_only: bool,
+    /// How often each row is measured on both sides; slow rows are measured at most twice
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u8).range(1..=100))]
+    pub(crate) repetitions: u8,
+    /// Measure only these rows: names, or what names begin with, such as sync
+    #[arg(long, value_name = "ROW", value_delimiter = ',', num_args = 1..)]
+    pub(crate) only: Vec<String>,
+    /// Take few samples of little work, to see whether all rows can be measured
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Also write the result to a file: JSON (.json) or a Markdown table (.md); can be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
+    /// The libcuda.so.1 of native programs [default: the one that the dynamic loader finds]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) native_library: Option<PathBuf>,
+    /// The guest's libcuda.so.1 [default: the one in the host package]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) libcuda: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchProgramArgs {
+    /// The libcuda
+    #[arg(long)]
+    pub(crate) library: PathBuf,
+    #[arg(long, value_enum, default_value = "measure")]
+    pub(crate) role: Role,
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The measurements
+    pub(crate) names: Vec<String>,
+}
+
+/// What the measuring program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Role {
+    /// Takes the measurements.
+    Measure,
+    /// Asks for devices.
+    Devices,
+    /// Runs one kernel.
+    Kernel,
+    /// Runs kernels and reports how many, until it's killed.
+    Kernels,
 }
 
 #[derive(Args, Debug)]

@@ -96,6 +96,17 @@ pub(crate) enum CtlError {
         /// The probable cause, and a remedy.
         advice: String,
     },
+    /// An argument is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// Rows of `bench` have failed or miss their bars. They have been printed.
+    #[error("rows that failed: {failed}; that miss their bars: {missed}")]
+    Missed {
+        /// Number of rows that have failed.
+        failed: usize,
+        /// Number of rows that miss their bars.
+        missed: usize,
+    },
     /// A system call or other OS operation failed.
     #[error("{what}: {source}")]
     Os {
@@ -118,6 +129,7 @@ impl CtlError {
                 | ErrorCode::Invalid => exit::BAD_INPUT,
                 _ => exit::FAILED,
             },
+            Self::Usage(_) => exit::BAD_INPUT,
             _ => exit::FAILED,
         }
     }
@@ -137,6 +149,8 @@ impl CtlError {
             Self::Unhealthy(_) => "unhealthy",
             Self::Untested(_) => "untested",
             Self::TestFailed { .. } => "test_failed",
+            Self::Usage(_) => "usage",
+            Self::Missed { .. } => "missed",
             Self::Os { .. } => "os",
         };
         json!({"code": code, "message": self.to_string()})

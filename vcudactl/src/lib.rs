@@ -5,7 +5,9 @@
 //! | `program` | parses the command line, runs the command, reports errors |
 //! | `cli` | command-line arguments |
 //! | `client` | HTTP over the Unix socket |
+//! | `bench` | the measurements of `bench` |
 //! | `commands` | the commands, with their requests and output |
+//! | `cuda` | processes that use CUDA |
 //! | `doctor` | checks of the host |
 //! | `config_file` | whether vcudad uses its configuration file |
 //! | `month` | times, days, and months of `usage --since` |
@@ -20,11 +22,13 @@
 //!
 //! The server and this client share only the API types.
 
+mod bench;
 mod cli;
 mod client;
 mod color;
 mod commands;
 mod config_file;
+mod cuda;
 mod doctor;
 mod error;
 mod exit;

@@ -6,6 +6,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
+use crate::bench;
 use crate::cli::{Cli, Command, asks_for_json};
 use crate::commands;
 use crate::error::CtlError;
@@ -40,6 +41,9 @@ pub fn main() -> ExitCode {
     };
     if let Command::TestProgram = &cli.command {
         return share_test::main();
+    }
+    if let Command::BenchProgram(args) = &cli.command {
+        return bench::main(args);
     }
     match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,

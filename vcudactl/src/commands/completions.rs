@@ -46,7 +46,7 @@ const FISH: &str = r#"
 complete -c vcudactl -n "__fish_vcudactl_using_subcommand vm; and __fish_seen_subcommand_from set show rm pause resume restart reset" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
 complete -c vcudactl -n "__fish_vcudactl_using_subcommand session; and __fish_seen_subcommand_from kill" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
 complete -c vcudactl -n "__fish_vcudactl_using_subcommand test" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
-complete -c vcudactl -n "__fish_vcudactl_using_subcommand session events" -l vm -x -a "(vcudactl vm ls --quiet 2>/dev/null)"
+complete -c vcudactl -n "__fish_vcudactl_using_subcommand session events bench" -l vm -x -a "(vcudactl vm ls --quiet 2>/dev/null)"
 "#;
 
 /// Prints a shell's completion script.
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn scripts_complete_the_names_of_vms() {
         let zsh = script(Shell::Zsh);
-        assert_eq!(zsh.matches(":_vcudactl_vms' \\").count(), 12, "{zsh}");
+        assert_eq!(zsh.matches(":_vcudactl_vms' \\").count(), 13, "{zsh}");
         // The function is defined before the script calls the main one.
         assert!(zsh.find("_vcudactl_vms() {") < zsh.find("funcstack"), "{zsh}");
         for shell in [Shell::Bash, Shell::Fish] {

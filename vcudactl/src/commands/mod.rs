@@ -3,11 +3,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | selects the command |
-//! | `vm`, `gpu`, `session`, `event`, `stats`, `usage`, `trace`, `share_test`, `doctor` | the commands, by subject |
+//! | `vm`, `gpu`, `session`, `event`, `stats`, `usage`, `trace`, `share_test`, `bench`, `doctor` | the commands, by subject |
 //! | `completions`, `man` | completion scripts and manual pages |
 //! | `path` | request paths for VMs |
 //! | `output` | output as JSON or text |
 
+mod bench;
 mod completions;
 mod doctor;
 mod event;

@@ -21,6 +21,11 @@ impl Output {
         Self { json }
     }
 
+    /// Returns true if output is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Prints a result: indented JSON, or the output of `text`.
     pub(super) fn answer(
         &self,

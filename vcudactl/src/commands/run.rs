@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::output::Output;
-use super::{completions, doctor, event, gpu, man, session, share_test, stats, trace, usage, vm};
+use super::{
+    bench, completions, doctor, event, gpu, man, session, share_test, stats, trace, usage, vm,
+};
 use crate::cli::{Cli, Command, GpuCommand, SessionCommand};
 use crate::client::Client;
 use crate::error::CtlError;
@@ -52,6 +54,7 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
             trace::record(client, &output, Duration::from_secs(*seconds), file).await
         }
         Command::Doctor => doctor::run(client, &output).await,
+        Command::Bench(args) => bench::run(client, &output, args).await,
         Command::Test(args) => share_test::run(client, &output, args).await,
         Command::Stats => stats::show(client, &output).await,
         Command::Usage(args) => usage::show(client, &output, args).await,
@@ -59,6 +62,7 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
         Command::Top(_)
         | Command::Completions { .. }
         | Command::Man { .. }
-        | Command::TestProgram => Ok(()),
+        | Command::TestProgram
+        | Command::BenchProgram(_) => Ok(()),
     }
 }

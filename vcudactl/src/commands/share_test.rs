@@ -8,6 +8,7 @@ use super::path::vm_path;
 use super::vm::pausers;
 use crate::cli::TestArgs;
 use crate::client::Client;
+use crate::cuda;
 use crate::error::CtlError;
 use crate::share_test::{self, Failure, Step};
 use crate::table::{Side, Table, time};
@@ -18,7 +19,7 @@ pub(super) async fn run(client: &Client, output: &Output, args: &TestArgs) -> Re
     if let Some(reason) = share_test::cannot_run(&before, &pausers(&before)) {
         return Err(CtlError::Untested(reason));
     }
-    let library = share_test::find(args.libcuda.as_deref())?;
+    let library = cuda::find(args.libcuda.as_deref())?;
     let (steps, failed) = share_test::run(&library, &before.socket, args.timeout)?;
     let value = json!({"vm": args.name, "steps": &steps, "failed": &failed});
     output.answer(&value, |mut out| {

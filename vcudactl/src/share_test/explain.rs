@@ -7,8 +7,9 @@ use std::os::unix::net::UnixStream;
 
 use control_api::{VmInfo, VmState, format_size};
 
-use super::child::{Failure, is_root};
+use super::child::Failure;
 use crate::cli::NAME;
+use crate::cuda::is_root;
 use crate::wait;
 
 /// CUDA_ERROR_OUT_OF_MEMORY.

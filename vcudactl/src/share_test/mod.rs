@@ -5,17 +5,14 @@
 //! |---|---|
 //! | `cuda` | the functions of the guest's libcuda |
 //! | `program` | the CUDA program, which runs in a process of its own |
-//! | `child` | starting that process, and what it reports |
-//! | `library` | the place of the guest's libcuda |
+//! | `child` | running that process, and what it reports |
 //! | `explain` | why a step failed |
 
 mod child;
 mod cuda;
 mod explain;
-mod library;
 mod program;
 
 pub(crate) use child::{Failure, Step, run};
 pub(crate) use explain::{cannot_run, explain};
-pub(crate) use library::find;
 pub(crate) use program::main;

@@ -10,11 +10,10 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 use super::child::{Failure, Outcome, Step};
-use super::cuda::{Cuda, Handle, Pointer};
+use super::cuda::Cuda;
 use crate::cli::NAME;
+use crate::cuda::{Failed, Handle, Pointer, STDIN_LIBRARY};
 
-/// The path of the library.
-const LIBRARY: &str = "/proc/self/fd/0";
 /// Number of values.
 const COUNT: u32 = 1 << 20;
 const BLOCK: u32 = 256;
@@ -49,9 +48,6 @@ DONE:
     ret;
 }
 \0";
-
-/// An error of a step: the number of the CUDA error, if there is one, and a text.
-type Failed = (c_int, String);
 
 /// Runs the program, and reports the steps.
 pub(crate) fn main() -> ExitCode {
@@ -96,12 +92,12 @@ impl Steps {
 
 fn run(steps: &mut Steps) -> Result<(), (&'static str, Failed)> {
     let (cuda, count) = steps.take("connect", || {
-        let cuda = Cuda::load(Path::new(LIBRARY)).map_err(|error| (0, error.to_string()))?;
+        let cuda = Cuda::load(Path::new(STDIN_LIBRARY)).map_err(|error| (0, error.to_string()))?;
         let mut count = 0;
         // SAFETY: cuInit has no preconditions.
-        check(&cuda, "cuInit", unsafe { (cuda.init)(0) })?;
+        unsafe { cuda.init(0) }?;
         // SAFETY: `count` is writable.
-        check(&cuda, "cuDeviceGetCount", unsafe { (cuda.device_count)(&mut count) })?;
+        unsafe { cuda.device_count(&mut count) }?;
         Ok((cuda, count))
     })?;
     for device in 0..count {
@@ -120,27 +116,27 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
     steps.take("session", || {
         // SAFETY: `context` is writable, and the call has set it before the next one uses it.
         unsafe {
-            check(cuda, "cuDevicePrimaryCtxRetain", (cuda.retain)(&mut context, device))?;
-            check(cuda, "cuCtxSetCurrent", (cuda.set_current)(context))
+            cuda.retain(&mut context, device)?;
+            cuda.set_current(context)
         }
     })?;
     steps.take("allocate", || {
         // SAFETY: both pointers are writable.
         unsafe {
-            check(cuda, "cuMemAlloc", (cuda.alloc)(&mut from, BYTES))?;
-            check(cuda, "cuMemAlloc", (cuda.alloc)(&mut to, BYTES))
+            cuda.alloc(&mut from, BYTES)?;
+            cuda.alloc(&mut to, BYTES)
         }
     })?;
     steps.take("copy", || {
         // SAFETY: `input` has this many bytes.
-        check(cuda, "cuMemcpyHtoD", unsafe { (cuda.copy_to)(from, input.as_ptr().cast(), BYTES) })
+        unsafe { cuda.copy_to(from, input.as_ptr().cast(), BYTES) }
     })?;
     steps.take("load", || {
         // SAFETY: the handles are writable, and the PTX and the name end with a zero byte.
         unsafe {
-            check(cuda, "cuModuleLoadData", (cuda.load_module)(&mut module, PTX.as_ptr().cast()))?;
+            cuda.load_module(&mut module, PTX.as_ptr().cast())?;
             let name = c"affine".as_ptr();
-            check(cuda, "cuModuleGetFunction", (cuda.function)(&mut kernel, module, name))
+            cuda.function(&mut kernel, module, name)
         }
     })?;
     steps.take("launch", || {
@@ -150,17 +146,13 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
         let arguments = arguments.as_mut_ptr();
         // SAFETY: there is a pointer to a live variable for each of the kernel's parameters.
         unsafe {
-            let launch = cuda.launch;
-            let launched =
-                launch(kernel, blocks, 1, 1, BLOCK, 1, 1, 0, null, arguments, null_mut());
-            check(cuda, "cuLaunchKernel", launched)?;
-            check(cuda, "cuCtxSynchronize", (cuda.synchronize)())
+            cuda.launch(kernel, blocks, 1, 1, BLOCK, 1, 1, 0, null, arguments, null_mut())?;
+            cuda.synchronize()
         }
     })?;
     steps.take("verify", || {
         // SAFETY: `output` has this many bytes.
-        let copied = unsafe { (cuda.copy_from)(output.as_mut_ptr().cast(), to, BYTES) };
-        check(cuda, "cuMemcpyDtoH", copied)?;
+        unsafe { cuda.copy_from(output.as_mut_ptr().cast(), to, BYTES) }?;
         let expected = input.iter().map(|value| value.wrapping_mul(3).wrapping_add(7));
         let mut all = output.iter().zip(expected).enumerate();
         match all.find(|(_, (found, expected))| *found != expected) {
@@ -173,17 +165,10 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
     steps.take("free", || {
         // SAFETY: these objects exist, and nothing uses them any longer.
         unsafe {
-            check(cuda, "cuMemFree", (cuda.free)(from))?;
-            check(cuda, "cuMemFree", (cuda.free)(to))?;
-            check(cuda, "cuModuleUnload", (cuda.unload_module)(module))?;
-            check(cuda, "cuDevicePrimaryCtxRelease", (cuda.release)(device))
+            cuda.free(from)?;
+            cuda.free(to)?;
+            cuda.unload_module(module)?;
+            cuda.release(device)
         }
     })
-}
-
-fn check(cuda: &Cuda, call: &str, result: c_int) -> Result<(), Failed> {
-    match result {
-        0 => Ok(()),
-        error => Err((error, format!("{call} returned {} ({error})", cuda.name(error)))),
-    }
 }

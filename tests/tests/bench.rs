@@ -1,0 +1,104 @@
+//! `vcudactl bench` measures natively and through a VM. Here, softgpu is the native library.
+
+use std::process::Output;
+
+use serde_json::Value;
+use virtio_cuda_tests::{A, Host, Vm, dist, roomy};
+
+/// A VM whose quota has no room for the allocation of 64 MiB.
+const SMALL: Vm = Vm { name: "small", memory_max: "32M", uid: 61_303 };
+
+fn bench(host: &Host, words: &[&str]) -> Output {
+    let native = dist().join("bin/softgpu/libcuda.so.1");
+    let mut command = host.vcudactl(&[&["bench", "--quick"], words].concat());
+    command.arg("--native-library").arg(native).output().unwrap()
+}
+
+/// Returns the rows of a run. Whether they meet their bars doesn't matter.
+fn rows(host: &Host, words: &[&str]) -> Vec<Value> {
+    let output = bench(host, &[words, &["--json"]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    report["rows"].as_array().unwrap_or_else(|| panic!("{output:?}")).clone()
+}
+
+#[test]
+fn all_rows_are_measured_on_both_sides() {
+    let (a, _) = roomy(A);
+    let host = Host::start(&[a]);
+    let files = ["bench.json", "bench.md"].map(|name| host.dir().join(name));
+    let [json, markdown] = files.each_ref().map(|file| file.to_str().unwrap());
+    let all = rows(&host, &["--vm", "a", "--repetitions", "2", "-o", json, "-o", markdown]);
+    assert_eq!(all.len(), 79);
+    for row in &all {
+        assert_eq!(row["error"], Value::Null, "{row}");
+        for side in ["native", "device"] {
+            let runs = row[format!("{side}_values")].as_array().unwrap();
+            assert!(row[side].as_f64().is_some_and(|value| value >= 0.0), "{row}");
+            assert_eq!(runs.len(), 2, "{row}");
+        }
+        assert!(row["ratio"].is_number() || row["native"] == 0.0, "{row}");
+        assert_eq!(row["met"].is_boolean(), row["bar"] != "", "{row}");
+    }
+    let saved: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(saved["rows"].as_array(), Some(&all));
+    // Two lines of the head.
+    assert_eq!(std::fs::read_to_string(markdown).unwrap().lines().count(), all.len() + 2);
+    // The sessions are the VM's, and none is left.
+    let stats = &host.ask(&["vm", "show", "a"])["stats"];
+    assert!(stats["sessions_total"].as_u64().unwrap() >= 10, "{stats}");
+
+    let native = rows(&host, &["--native-only", "--only", "record"]);
+    assert!(native.len() == 1 && native[0]["device"].is_null(), "{native:?}");
+    let device = rows(&host, &["--vm", "a", "--device-only", "--only", "record", "register"]);
+    assert!(device.len() == 2 && device[0]["native"].is_null(), "{device:?}");
+    // A bar without native's value.
+    assert_eq!(device[1]["met"], true, "{device:?}");
+}
+
+#[test]
+fn a_row_that_fails_does_not_end_the_others() {
+    let host = Host::start(&[SMALL]);
+    let words = ["--vm", "small", "--repetitions", "2", "--only", "alloc", "graph"];
+    let all = rows(&host, &words);
+    let failed: Vec<_> = all.iter().filter(|row| !row["error"].is_null()).collect();
+    assert!(failed.len() == 1 && failed[0]["row"] == "alloc-64M", "{failed:?}");
+    let error = failed[0]["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("device: cuMemAlloc returned CUDA_ERROR_OUT_OF_MEMORY (2)"),
+        "{error}"
+    );
+    assert!(error.contains("the host's setting memory.max"), "{error}");
+    assert!(all.iter().filter(|row| row["device"].is_number()).count() == all.len() - 1, "{all:?}");
+    let output = bench(&host, &words);
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && err.contains("rows that failed: 1;"), "{err}");
+
+    // A side that can't be measured at all.
+    let words = ["--vm", "small", "--libcuda", "/etc/hostname", "--only", "record", "alloc-4K"];
+    let all = rows(&host, &words);
+    assert_eq!(all.len(), 2);
+    for row in all {
+        assert!(row["native"].is_number() && row["device"].is_null(), "{row}");
+        assert!(row["error"].as_str().unwrap().starts_with("device: "), "{row}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_explained() {
+    let host = Host::start(&[A]);
+    for (words, code, text) in [
+        (&["--vm", "none"][..], 2, "there is no VM named 'none'"),
+        (&[], 2, "--vm <NAME>|--socket-path <PATH>|--native-only"),
+        (&["--vm", "a", "--only", "syn"], 2, "there is no row 'syn'; the rows are sync-0,"),
+        (&["--vm", "a", "-o", "a.txt"], 2, "a.txt: the name must end with .json or .md"),
+        (&["--vm", "a", "--libcuda", "/none/lib"], 1, "cannot open /none/lib"),
+        (&["--socket-path", "/none/s"], 1, "cannot find /none/s"),
+    ] {
+        let output = bench(&host, words);
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(code) && err.contains(text), "{words:?}: {err}");
+    }
+    assert!(host.vcudactl(&["vm", "pause", "a"]).status().unwrap().success());
+    let err = String::from_utf8(bench(&host, &["--vm", "a"]).stderr).unwrap();
+    assert!(err.contains("is paused by the control API"), "{err}");
+}
