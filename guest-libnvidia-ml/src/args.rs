@@ -6,7 +6,9 @@
 //! its length.
 
 use crate::error::{NvmlError, NvmlResult};
-use crate::generated::sys::{nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t};
+use crate::generated::sys::{
+    nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t, nvmlSamplingType_t,
+};
 use std::ffi::{CStr, c_char};
 
 pub use cuda_api::args::Arg;
@@ -20,7 +22,7 @@ macro_rules! enumerations {
         }
     })* };
 }
-enumerations!(nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t);
+enumerations!(nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t, nvmlSamplingType_t);
 
 /// A pointer through which an entry point stores a result, or reads a value and replaces it.
 pub struct Out<T>(*mut T);
@@ -69,8 +71,13 @@ impl<T: Copy> Out<T> {
         Out(self.0.cast())
     }
 
+    /// Returns true if the caller passed no pointer.
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
     fn check(&self) -> NvmlResult {
-        if self.0.is_null() { Err(NvmlError::INVALID_ARGUMENT) } else { Ok(()) }
+        if self.is_null() { Err(NvmlError::INVALID_ARGUMENT) } else { Ok(()) }
     }
 }
 

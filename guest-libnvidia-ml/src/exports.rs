@@ -14,6 +14,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::processes::ENTRIES,
     entry::system::ENTRIES,
     entry::system::TEXT,
+    entry::utilization::ENTRIES,
 ];
 
 cuda_api::exports_of! {

@@ -3,7 +3,9 @@
 use crate::error::TransportError;
 use crate::transport::Transport;
 use protocol::plain::Plain;
-use protocol::uapi::{Attributes, Facts, Gpu, Process, QUERY_MAX};
+use protocol::uapi::{
+    Attributes, Facts, Gpu, GpuUse, Process, ProcessUse, QUERY_MAX, UTILIZATION_NONE,
+};
 
 /// The device's reply to a query: facts about the VM's GPUs at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +18,11 @@ pub struct Snapshot {
     pub gpus: Vec<Gpu>,
     /// The attributes of each of the GPUs. They are unknown if the device is of an older version.
     pub attributes: Vec<Attributes>,
+    /// How the VM uses each of the GPUs. All bits are 0 if the device is of an older version.
+    pub uses: Vec<GpuUse>,
     pub processes: Vec<Process>,
+    /// How each of the processes uses its GPU.
+    pub process_uses: Vec<ProcessUse>,
 }
 
 impl Snapshot {
@@ -46,17 +52,17 @@ impl Snapshot {
         let rest = &bytes[size_of::<Facts>()..];
         let (gpus, rest) = entries::<Gpu>(rest, head.gpus, head.gpu_bytes)?;
         let (processes, _) = entries::<Process>(rest, head.processes, head.process_bytes)?;
-        let attributes = gpus.iter().map(|entry| {
-            let after = &entry[size_of::<Gpu>()..];
-            Attributes::from_bytes(after).unwrap_or_else(Attributes::zeroed)
-        });
+        let (use_at, unknown) = (size_of::<Gpu>() + size_of::<Attributes>(), UTILIZATION_NONE);
+        let unknown = ProcessUse { utilization: unknown, reserved: 0 };
         Some(Self {
             cuda_version: head.cuda_version,
             module_loading: head.module_loading,
             driver: text(&head.driver),
-            attributes: attributes.collect(),
-            gpus: first(&gpus),
-            processes: first(&processes),
+            gpus: parts(&gpus, 0, Gpu::zeroed()),
+            attributes: parts(&gpus, size_of::<Gpu>(), Attributes::zeroed()),
+            uses: parts(&gpus, use_at, GpuUse::zeroed()),
+            processes: parts(&processes, 0, Process::zeroed()),
+            process_uses: parts(&processes, size_of::<Process>(), unknown),
         })
     }
 }
@@ -73,9 +79,11 @@ fn entries<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<&[u8]>,
     Some((entries.chunks_exact(each.max(1)).collect(), rest))
 }
 
-/// Decodes the first structure of each entry.
-fn first<T: Plain>(entries: &[&[u8]]) -> Vec<T> {
-    entries.iter().filter_map(|entry| T::from_bytes(entry)).collect()
+/// Decodes the structure at this offset of each entry. Entries of an older device may be too short for
+/// it; it then has the value `missing`.
+fn parts<T: Plain>(entries: &[&[u8]], at: usize, missing: T) -> Vec<T> {
+    let part = |entry: &&[u8]| entry.get(at..).and_then(T::from_bytes).unwrap_or(missing);
+    entries.iter().map(part).collect()
 }
 
 /// Decodes text that ends at the first zero byte or at the end of the bytes.
@@ -126,6 +134,27 @@ mod tests {
             let entry = [Gpu::zeroed().as_bytes(), attributes.as_bytes()].concat();
             bytes.extend_from_slice(&entry[..each]);
             assert_eq!(Snapshot::read(&bytes).unwrap().attributes, [expected]);
+        }
+    }
+
+    #[test]
+    fn uses_that_an_older_device_does_not_report_are_unknown() {
+        let slowed = GpuUse { slowed: 3, reserved: 0 };
+        let share = |utilization| ProcessUse { utilization, reserved: 0 };
+        let gpu = [Gpu::zeroed().as_bytes(), Attributes::zeroed().as_bytes()].concat();
+        let process = Process::zeroed().as_bytes().to_vec();
+        let whole_gpu = [&gpu, slowed.as_bytes()].concat();
+        let whole_process = [&process, share(50).as_bytes()].concat();
+        for (gpu, process, expected) in [
+            (&gpu, &process, (GpuUse::zeroed(), share(UTILIZATION_NONE))),
+            (&whole_gpu, &whole_process, (slowed, share(50))),
+        ] {
+            let (gpu_bytes, process_bytes) = (gpu.len() as u32, process.len() as u32);
+            let counts = Facts { gpus: 2, processes: 2, ..Facts::zeroed() };
+            let head = Facts { gpu_bytes, process_bytes, ..counts };
+            let bytes = [head.as_bytes(), gpu, gpu, process, process].concat();
+            let read = Snapshot::read(&bytes).unwrap();
+            assert_eq!((read.uses, read.process_uses), (vec![expected.0; 2], vec![expected.1; 2]));
         }
     }
 

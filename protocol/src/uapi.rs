@@ -237,12 +237,13 @@ pub const QUERY_MAX: usize = 65536;
 pub struct Facts {
     /// Number of [`Gpu`]s that follow.
     pub gpus: u32,
-    /// Size of each GPU's entry in bytes: a [`Gpu`], and [`Attributes`] unless the device is of an
-    /// older version. If it is larger, the rest must be ignored.
+    /// Size of each GPU's entry in bytes: a [`Gpu`], [`Attributes`], and a [`GpuUse`]. Older devices
+    /// leave out the last one or two. If it is larger, the rest must be ignored.
     pub gpu_bytes: u32,
     /// Number of [`Process`]es that follow the GPUs.
     pub processes: u32,
-    /// Size of each [`Process`] in bytes.
+    /// Size of each process's entry in bytes: a [`Process`], and a [`ProcessUse`] unless the device is
+    /// of an older version. If it is larger, the rest must be ignored.
     pub process_bytes: u32,
     /// The result of cuDriverGetVersion, for example 13000.
     pub cuda_version: u32,
@@ -319,6 +320,27 @@ pub struct Attributes {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Attributes {}
 
+/// Bit of [`GpuUse::slowed`]: the other bits are known.
+pub const SLOWED_KNOWN: u32 = 1 << 0;
+/// Bit of [`GpuUse::slowed`]: in the last second, the VM's work has waited for GPU time that the
+/// host's setting compute.max allows.
+pub const SLOWED_BY_CAP: u32 = 1 << 1;
+/// Bit of [`GpuUse::slowed`]: in the last second, the VM's work has waited for the VM's turn.
+pub const SLOWED_BY_TURNS: u32 = 1 << 2;
+/// Bit of [`GpuUse::slowed`]: the VM is paused.
+pub const SLOWED_BY_PAUSE: u32 = 1 << 3;
+/// How the VM uses a GPU, which follows the GPU's [`Attributes`] in the same entry.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuUse {
+    /// Bits of `SLOWED_*`.
+    pub slowed: u32,
+    /// Must be 0.
+    pub reserved: u32,
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for GpuUse {}
+
 /// A guest process that uses one of the GPUs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,6 +358,19 @@ pub struct Process {
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Process {}
+
+/// How a process uses its GPU, which follows the [`Process`] in the same entry.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessUse {
+    /// The part of the last second in which the process used the GPU, in units of 0.01%, or
+    /// [`UTILIZATION_NONE`].
+    pub utilization: u32,
+    /// Must be 0.
+    pub reserved: u32,
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for ProcessUse {}
 
 /// Event: a guest thread of the session must be woken.
 pub const EVENT_WAKE: u32 = 1;

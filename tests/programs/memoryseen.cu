@@ -4,7 +4,8 @@
 //                      properties and NVML must always agree
 //   memoryseen full    allocates until no memory is left, compares, prints `memoryseen: full`, and
 //                      holds the memory until end of file on standard input
-//   memoryseen list    prints a line per GPU and per process on it; uses only NVML, no CUDA calls
+//   memoryseen list    prints a line per GPU and per process on it; uses only NVML, no CUDA calls. A
+//                      process that has used the GPU in the last second has another line
 //
 // NVML is the libnvidia-ml.so.1 that the loader finds. On a host, NVML also counts the driver's own
 // memory, so the numbers agree only in a guest.
@@ -30,8 +31,14 @@ struct Process {
 struct Utilization {
     unsigned int gpu, memory;
 };
+struct ProcessUse {
+    unsigned int pid;
+    unsigned long long at_us;
+    unsigned int sm, memory, encoder, decoder;
+};
 using Device = struct OpaqueDevice *;
 constexpr int NOT_SUPPORTED = 3;
+constexpr int NOT_FOUND = 6;
 constexpr int INSUFFICIENT_SIZE = 7;
 
 // Calls an NVML function.
@@ -111,6 +118,26 @@ static void fill() {
     }
 }
 
+static void list_uses(Device device, unsigned int gpu) {
+    unsigned long long reasons;
+    int result = nvml<Device, unsigned long long *>("nvmlDeviceGetCurrentClocksEventReasons")(
+        device, &reasons);
+    REQUIRE(result == 0 || result == NOT_SUPPORTED, "reasons for the clocks: %d", result);
+    if (result == 0) {
+        std::printf("reasons on gpu %u: %llu\n", gpu, reasons);
+    }
+    const auto uses = nvml<Device, ProcessUse *, unsigned int *, unsigned long long>(
+        "nvmlDeviceGetProcessUtilization");
+    unsigned int count = 64;
+    ProcessUse processes[64];
+    result = uses(device, processes, &count, 0);
+    REQUIRE(result == 0 || result == NOT_FOUND || result == NOT_SUPPORTED,
+            "the use by processes: %d", result);
+    for (unsigned int p = 0; result == 0 && p < count; ++p) {
+        std::printf("process %u on gpu %u: busy %u %%\n", processes[p].pid, gpu, processes[p].sm);
+    }
+}
+
 static void list() {
     unsigned int devices;
     REQUIRE(nvml<unsigned int *>("nvmlDeviceGetCount_v2")(&devices) == 0, "cannot count the GPUs");
@@ -154,6 +181,7 @@ static void list() {
             std::printf("process %u on gpu %u: used %llu\n", processes[p].pid, i,
                         processes[p].used);
         }
+        list_uses(device, i);
     }
 }
 

@@ -69,6 +69,74 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
     assert!(idle, "{}\n{}", list(&host, A), host.log());
 }
 
+/// Returns the processes that have used the GPU in the last second, and their use in percent.
+fn uses(list: &str) -> Vec<(u64, u64)> {
+    let lines = list.lines().filter(|line| line.contains("process") && line.contains("busy"));
+    lines.map(|line| (number(line, "process"), number(line, "busy"))).collect()
+}
+
+#[test]
+fn nvml_divides_the_vms_gpu_time_among_its_busy_processes() {
+    let host = Host::start(&[A, B]);
+    assert_eq!(uses(&list(&host, A)), []);
+    let mut programs = [0, 1].map(|_| host.spawn(A, "spin", &["loop"]).0);
+    let mut pids = programs.each_ref().map(|program| u64::from(program.id()));
+    pids.sort_unstable();
+    let both_are_listed = || {
+        let text = list(&host, A);
+        let mut busy = uses(&text);
+        busy.sort_unstable();
+        let sum: u64 = busy.iter().map(|(_, percent)| percent).sum();
+        // Each process's use is rounded up.
+        assert!(sum <= number(&text, "busy") + busy.len() as u64, "{text}");
+        busy.iter().map(|(pid, _)| *pid).eq(pids)
+    };
+    assert!(eventually(Duration::from_secs(30), both_are_listed), "{}", list(&host, A));
+    assert_eq!(uses(&list(&host, B)), []);
+    programs[0].kill().unwrap();
+    programs[0].wait().unwrap();
+    let left = u64::from(programs[1].id());
+    let one = |text: &str| matches!(uses(text)[..], [(pid, _)] if pid == left);
+    assert!(eventually(Duration::from_secs(30), || one(&list(&host, A))), "{}", list(&host, A));
+    programs[1].kill().unwrap();
+    programs[1].wait().unwrap();
+}
+
+#[test]
+fn nvml_names_a_setting_as_the_reason_if_a_cap_or_other_vms_slow_the_vm_down() {
+    const IDLE: u64 = 1;
+    const SETTING: u64 = 2;
+    let host = Host::start(&[A, B]);
+    let shows = |vm, reasons: u64| {
+        let line = format!("reasons on gpu 0: {reasons}\n");
+        let shown = || list(&host, vm).contains(&line);
+        let seen = eventually(Duration::from_secs(30), shown);
+        assert!(seen, "expected {reasons}:\n{}\n{}", list(&host, vm), host.log());
+    };
+    shows(A, IDLE);
+    for kernels in [&["loop"][..], &["forever"]] {
+        let (mut program, _) = host.spawn(A, "spin", kernels);
+        shows(A, 0);
+        host.ask(&["vm", "set", A.name, "--compute-max", "11%"]);
+        shows(A, SETTING);
+        host.ask(&["vm", "set", A.name, "--compute-max", "100%"]);
+        shows(A, 0);
+        let (mut other, _) = host.spawn(B, "spin", kernels);
+        shows(A, SETTING);
+        shows(B, SETTING);
+        host.ask(&["vm", "pause", A.name]);
+        shows(A, SETTING);
+        shows(B, 0);
+        host.ask(&["vm", "resume", A.name]);
+        for program in [&mut program, &mut other] {
+            program.kill().unwrap();
+            program.wait().unwrap();
+        }
+        shows(A, IDLE);
+        shows(B, IDLE);
+    }
+}
+
 #[test]
 fn nvml_shows_the_pcie_link_that_the_host_reports() {
     let mut host = Host::start(&[A]);

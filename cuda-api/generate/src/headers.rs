@@ -40,7 +40,7 @@ pub fn nvml(include: &Path) -> Result<syn::File, Box<dyn Error>> {
         // mapping their names to newer versions.
         .clang_arg("-DNVML_NO_UNVERSIONED_FUNC_DEFS")
         .allowlist_type("nvml.*")
-        .allowlist_var("NVML_.*")
+        .allowlist_var("NVML_.*|nvmlClocksEventReason.*")
         .allowlist_function("nvml.*")
         .generate()?;
     Ok(syn::parse_file(&bindings.to_string())?)

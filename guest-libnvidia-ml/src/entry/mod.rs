@@ -9,6 +9,7 @@ pub(crate) mod memory;
 pub(crate) mod private;
 pub(crate) mod processes;
 pub(crate) mod system;
+pub(crate) mod utilization;
 
 use crate::error::{NvmlError, NvmlResult};
 use crate::generated::sys::nvmlReturn_t;

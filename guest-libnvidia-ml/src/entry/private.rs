@@ -2,10 +2,12 @@
 //!
 //! nvidia-smi exits if it can't get one particular table of functions. It calls a function in the
 //! table only if its index is within the table's size and its address is not null, and it works
-//! without the missing functions. So the table here has only the three functions that list
-//! processes (observed with 535.309 and 550.163).
+//! without the missing functions. So the table here has only the functions that list processes, and
+//! the two functions without which `nvidia-smi dmon` and `nvidia-smi pmon` exit or show no use of
+//! processes (observed with 535.261, 535.309, and 550.163).
 
 use super::processes::{name, new, none, of, store};
+use super::utilization::Busy;
 use super::{entries, run};
 use crate::args::{Arg, Out, padded};
 use crate::error::NvmlError;
@@ -18,6 +20,10 @@ use std::ffi::{c_char, c_void};
 
 /// The UUID of nvidia-smi's table.
 const NVIDIA_SMI: [u8; 16] = *b"\xc4\xfe\x3e\x6c\xc9\x8f\x6c\x4e\xa3\x27\xee\x69\x6e\x12\xf7\xc4";
+/// The index of the function that says whether nvidia-smi may monitor a GPU.
+const CAN_MONITOR: usize = 0x240 / 8;
+/// The index of the function that returns samples of the processes' use of a GPU.
+const SAMPLES: usize = 0x488 / 8;
 /// The indices of the table's functions that list compute, graphics, and MPS processes.
 const COMPUTE: usize = 0x6a8 / 8;
 const GRAPHICS: usize = 0x6b0 / 8;
@@ -44,11 +50,38 @@ const _: () = assert!(size_of::<LongProcess>() == 4128);
 pub union Word {
     number: usize,
     list: unsafe extern "C" fn(nvmlDevice_t, *mut u32, *mut LongProcess) -> nvmlReturn_t,
+    flag: unsafe extern "C" fn(nvmlDevice_t, *mut u32) -> nvmlReturn_t,
+    samples:
+        unsafe extern "C" fn(nvmlDevice_t, u64, *mut u32, *mut u32, *mut Sample) -> nvmlReturn_t,
 }
+
+/// The process that used one of a GPU's engines during a sample, and the engine's use in percent.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct EngineSample {
+    percent: u32,
+    _unknown: u32,
+    pid: u32,
+    _rest: [u32; 17],
+}
+
+/// A sample of a GPU's use. nvidia-smi shows, for each process and engine, the average over all
+/// samples. In 550, a sample also has the JPEG and optical flow engines, and is longer.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Sample {
+    at_us: u64,
+    /// The multiprocessors, memory, encoder, and decoder.
+    engines: [EngineSample; 4],
+}
+
+const _: () = assert!(size_of::<Sample>() == 328);
 
 static TABLE: [Word; WORDS] = {
     let mut table = [Word { number: 0 }; WORDS];
     table[0] = Word { number: size_of::<[Word; WORDS]>() };
+    table[CAN_MONITOR] = Word { flag: can_monitor };
+    table[SAMPLES] = Word { samples };
     table[COMPUTE] = Word { list: compute };
     table[GRAPHICS] = Word { list: others };
     table[MPS] = Word { list: others };
@@ -84,6 +117,38 @@ unsafe extern "C" fn others(
     })
 }
 
+unsafe extern "C" fn can_monitor(device: nvmlDevice_t, flag: *mut u32) -> nvmlReturn_t {
+    // SAFETY: as in `compute`, and `flag` is valid.
+    run("the private test for monitoring", || unsafe {
+        state::gpu(Handle::from_c(device))?;
+        Out::from_c(flag).set(1)
+    })
+}
+
+/// Stores one sample, with the process that has used the GPU. If several processes have, their use
+/// can't be reported, because the length of a sample isn't known, and a sample names one process only.
+unsafe extern "C" fn samples(
+    device: nvmlDevice_t,
+    since_us: u64,
+    _unknown: *mut u32,
+    count: *mut u32,
+    samples: *mut Sample,
+) -> nvmlReturn_t {
+    // SAFETY: as in `compute`, and the array has `count` elements.
+    run("the private list of samples", || unsafe {
+        let busy = Busy::now(Handle::from_c(device), since_us)?;
+        let [(pid, percent)] = busy.processes[..] else { return Err(NvmlError::NOT_SUPPORTED) };
+        let count = Out::from_c(count);
+        if count.get()? == 0 {
+            return Err(NvmlError::INSUFFICIENT_SIZE);
+        }
+        let mut sample = Sample { at_us: busy.at_us, ..Sample::default() };
+        (sample.engines[0].pid, sample.engines[0].percent) = (pid, percent);
+        Out::from_c(samples).set(sample)?;
+        count.set(1)
+    })
+}
+
 entries! {
     /// Returns a private table of functions by its UUID, as libcuda's cuGetExportTable does.
     fn nvmlInternalGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) {
@@ -107,7 +172,7 @@ mod tests {
         // SAFETY: each word is as large as a number and can be read as one.
         unsafe {
             assert_eq!(TABLE[0].number, 0x6c0);
-            let lists = [COMPUTE, GRAPHICS, MPS];
+            let lists = [CAN_MONITOR, SAMPLES, COMPUTE, GRAPHICS, MPS];
             for (place, word) in TABLE.iter().enumerate().skip(1) {
                 assert_eq!(word.number != 0, lists.contains(&place), "{:#x}", 8 * place);
             }

@@ -766,6 +766,20 @@ pub const NVML_C2C_POWER_STATE_FULL_POWER: u32 = 0;
 
 pub const NVML_C2C_POWER_STATE_LOW_POWER: u32 = 1;
 
+pub const nvmlClocksEventReasonGpuIdle: u32 = 1;
+
+pub const nvmlClocksEventReasonApplicationsClocksSetting: u32 = 2;
+
+pub const nvmlClocksEventReasonSwPowerCap: u32 = 4;
+
+pub const nvmlClocksEventReasonSyncBoost: u32 = 16;
+
+pub const nvmlClocksEventReasonSwThermalSlowdown: u32 = 32;
+
+pub const nvmlClocksEventReasonDisplayClockSetting: u32 = 256;
+
+pub const nvmlClocksEventReasonNone: u32 = 0;
+
 pub const NVML_NVFBC_SESSION_FLAG_DIFFMAP_ENABLED: u32 = 1;
 
 pub const NVML_NVFBC_SESSION_FLAG_CLASSIFICATIONMAP_ENABLED: u32 = 2;

@@ -163,7 +163,10 @@ struct virtio_cuda_facts {
 #define VIRTIO_CUDA_GPU_ECC (1U << 0) /* the memory has error correction */
 /* Flag bit for access to the first GPU's memory; the other GPUs' follow. */
 #define VIRTIO_CUDA_GPU_PEER_SHIFT 16
-/* Value of virtio_cuda_gpu.utilization if it is unknown. */
+/*
+ * Value of virtio_cuda_gpu.utilization and virtio_cuda_process_use.utilization
+ * if it is unknown.
+ */
 #define VIRTIO_CUDA_UTILIZATION_NONE 0xffffffff
 
 struct virtio_cuda_gpu {
@@ -193,12 +196,32 @@ struct virtio_cuda_attributes {
 	__le32 values[160]; /* by CUdevice_attribute, as a session on the GPU has them */
 };
 
+/* Bits of virtio_cuda_gpu_use.slowed. */
+#define VIRTIO_CUDA_SLOWED_KNOWN (1U << 0) /* the other bits are known */
+/* In the last second, work has waited for GPU time under the VM's cap. */
+#define VIRTIO_CUDA_SLOWED_BY_CAP (1U << 1)
+/* In the last second, work has waited for the VM's turn. */
+#define VIRTIO_CUDA_SLOWED_BY_TURNS (1U << 2)
+#define VIRTIO_CUDA_SLOWED_BY_PAUSE (1U << 3) /* the VM is paused */
+
+/* Follows struct virtio_cuda_attributes in the same entry. */
+struct virtio_cuda_gpu_use {
+	__le32 slowed; /* VIRTIO_CUDA_SLOWED_* */
+	__le32 reserved;
+};
+
 struct virtio_cuda_process {
 	__le32 pid; /* as in virtio_cuda_session_create */
 	__le32 session;
 	__le32 gpu; /* index of the GPU in the reply */
 	__le32 reserved;
 	__le64 memory_used; /* bytes of device memory */
+};
+
+/* Follows struct virtio_cuda_process in the same entry. */
+struct virtio_cuda_process_use {
+	__le32 utilization; /* GPU time in the last second, in 0.01% */
+	__le32 reserved;
 };
 
 /* ---- Event queue ------------------------------------------------------ */

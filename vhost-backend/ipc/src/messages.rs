@@ -420,6 +420,22 @@ pub struct VmFacts {
     pub attributes: Vec<Attributes>,
     /// The result of `cuModuleGetLoadingMode` on the host. 0 if unknown.
     pub module_loading: u32,
+    /// What slows the VM down, in the order of `gpus`. `None` if unknown.
+    pub slowed: Vec<Option<VmSlowed>>,
+    /// The fraction of its GPU's time that each of `processes` has used in the last second, in units
+    /// of 0.01%. `None` if unknown.
+    pub process_shares: Vec<Option<u16>>,
+}
+
+/// What slows a VM down on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmSlowed {
+    /// In the last second, its work has waited for GPU time that `compute.max` allows.
+    pub by_cap: bool,
+    /// In the last second, its work has waited for its turn.
+    pub by_turns: bool,
+    /// The VM is paused.
+    pub by_pause: bool,
 }
 
 /// How a GPU reaches the VM's other GPUs.

@@ -105,6 +105,7 @@ impl Scheduler {
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.has_several_gpus(vm);
         let begins = self.gpus[&gpu].evicting_until.max(now);
+        let settings = self.settings;
         let member = self.member_mut(vm, gpu);
         // A VM with several GPUs may get this GPU without having work on it.
         member.time.wake(others, pause, now);
@@ -116,7 +117,7 @@ impl Scheduler {
         member.account.open(begins);
         member.stats.windows += 1;
         let returns = member.open(now);
-        member.watch_throttling(now);
+        member.watch_throttling(&settings, now);
         if returns {
             self.out.push(Action { vm, gpu, kind: ActionKind::Restore });
         }

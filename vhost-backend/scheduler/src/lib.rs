@@ -59,7 +59,7 @@ use std::collections::BTreeMap;
 pub use choose::pseudorandom;
 pub use presence::Presence;
 pub use settings::Settings;
-pub use stats::VmStats;
+pub use stats::{Ring, Slowed, VmStats};
 pub use types::{
     Action, ActionKind, Class, GpuKey, MS, Nanos, Obstacle, OpenMode, Report, SEC, Share, US,
     VmKey, WHOLE,
@@ -262,6 +262,7 @@ impl Scheduler {
             stats.throttled_ns = stats.throttled_ns.saturating_add(now.saturating_sub(since));
         }
         (stats.share_1s, stats.share_10s) = member.ring.shares(now);
+        stats.slowed = member.waits.slowed(now);
         Some(stats)
     }
 

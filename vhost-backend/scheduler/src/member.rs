@@ -8,8 +8,8 @@ use super::fair::Virtual;
 use super::load::Load;
 use super::presence::Presence;
 use super::settings::Settings;
-use super::stats::{Ring, VmStats};
-use super::types::{Class, Nanos, Report, Share};
+use super::stats::{Ring, VmStats, Waits};
+use super::types::{Class, Nanos, Obstacle, Report, Share};
 
 #[derive(Debug, Default)]
 pub struct Member {
@@ -65,6 +65,7 @@ pub struct Member {
     /// True if the oldest call has exceeded its time limit, and this has been reported.
     pub timed_out: bool,
     pub waiting_since: Option<Nanos>,
+    pub waits: Waits,
     pub ring: Ring,
     pub stats: VmStats,
 }
@@ -326,7 +327,10 @@ impl Member {
 
     /// Adds the time since the last call to the statistics, if work was held at a closed gate
     /// during that time.
-    pub fn watch_throttling(&mut self, now: Nanos) {
+    pub fn watch_throttling(&mut self, settings: &Settings, now: Nanos) {
+        let has_obstacle = !self.presence.is_running() && self.unasked().is_none();
+        let by_cap = || self.barred(self.need(settings), now) == Some(Obstacle::Cap);
+        self.waits.note(has_obstacle.then(by_cap), now);
         let waits = self.last.held && !self.presence.is_running();
         if let Some(since) = self.waiting_since {
             let waited = now.saturating_sub(since);

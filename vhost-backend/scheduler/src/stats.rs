@@ -39,6 +39,50 @@ pub struct VmStats {
     pub share_1s: u32,
     /// Fraction of the last ten seconds that was charged, in basis points.
     pub share_10s: u32,
+    /// What work has waited for in the last second.
+    pub slowed: Slowed,
+}
+
+/// What work of a VM has waited for in the last second. Waits of less than 1% of that second don't
+/// count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slowed {
+    /// For GPU time that the cap allows.
+    pub by_cap: bool,
+    /// For a turn, because of other VMs.
+    pub by_turns: bool,
+}
+
+/// The time for which a VM's work has waited to run.
+#[derive(Debug, Default)]
+pub struct Waits {
+    cap: Ring,
+    turns: Ring,
+    /// Since when work waits, and whether it waits for the cap.
+    current: Option<(Nanos, bool)>,
+}
+
+impl Waits {
+    /// Adds the time since the last call, and records whether work waits now: for the cap if the
+    /// value is true, otherwise for a turn.
+    pub fn note(&mut self, waits: Option<bool>, now: Nanos) {
+        if let Some((since, by_cap)) = self.current {
+            let ring = if by_cap { &mut self.cap } else { &mut self.turns };
+            ring.add(now.saturating_sub(since), now);
+        }
+        self.current = waits.map(|by_cap| (now, by_cap));
+    }
+
+    /// Returns what work has waited for in the last second.
+    pub fn slowed(&self, now: Nanos) -> Slowed {
+        let least = WHOLE / 100;
+        let waited = |ring: &Ring, for_cap| {
+            let current = self.current.filter(|(_, by_cap)| *by_cap == for_cap);
+            let current = current.map_or(0, |(since, _)| now.saturating_sub(since));
+            ring.share(SEC, now) >= least || current >= SEC / 100
+        };
+        Slowed { by_cap: waited(&self.cap, true), by_turns: waited(&self.turns, false) }
+    }
 }
 
 /// Charged GPU time in the last ten seconds, in slots of 100 ms.
@@ -107,6 +151,29 @@ mod tests {
         ring.add(3 * SEC, 5 * SEC);
         assert_eq!(ring.share(SEC, 5 * SEC), 10_000);
         assert_eq!(ring.share(10 * SEC, 10 * SEC), 3000);
+    }
+
+    #[test]
+    fn a_vm_is_slowed_by_what_its_work_waited_for_in_the_last_second() {
+        let (cap, turns, none) = (
+            Slowed { by_cap: true, by_turns: false },
+            Slowed { by_cap: false, by_turns: true },
+            Slowed::default(),
+        );
+        let mut waits = Waits::default();
+        waits.note(Some(true), 0);
+        assert_eq!(waits.slowed(9 * MS), none);
+        // The wait hasn't ended.
+        assert_eq!(waits.slowed(10 * MS), cap);
+        waits.note(None, 20 * MS);
+        assert_eq!(waits.slowed(500 * MS), cap);
+        assert_eq!(waits.slowed(2 * SEC), none);
+        // Short waits add up.
+        for at in 0..20 {
+            waits.note(Some(false), 2 * SEC + at * 10 * MS);
+            waits.note(None, 2 * SEC + at * 10 * MS + MS);
+        }
+        assert_eq!(waits.slowed(2 * SEC + 300 * MS), turns);
     }
 
     #[test]

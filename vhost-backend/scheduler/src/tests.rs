@@ -116,6 +116,9 @@ fn a_vm_alone_and_uncapped_is_unlimited() {
     let mut bench = Bench::new(&[(A, share(100))]);
     assert_eq!(opened(&bench.report(A, HELD)), Some((A, OpenMode::Unlimited)));
     assert!(bench.scheduler.wake_at() >= Some(10 * MS), "and A is rarely sampled");
+    bench.now += SEC;
+    bench.report(A, BUSY);
+    assert_eq!(bench.scheduler.stats(A, GPU, bench.now).unwrap().slowed, Slowed::default());
 }
 
 #[test]
@@ -207,6 +210,10 @@ fn gpu_time_is_proportional_to_weights() {
     let b = bench.scheduler.stats(B, GPU, bench.now).unwrap().charged_ns as f64;
     let part = a / (a + b);
     assert!((part - 0.3).abs() < 0.005, "A got {part}");
+    for vm in [A, B] {
+        let slowed = bench.scheduler.stats(vm, GPU, bench.now).unwrap().slowed;
+        assert_eq!(slowed, Slowed { by_cap: false, by_turns: true });
+    }
 }
 
 #[test]
@@ -227,6 +234,8 @@ fn a_cap_holds_even_if_nobody_else_wants_the_gpu() {
     }
     let part = open as f64 / (10 * SEC) as f64;
     assert!((part - 0.25).abs() < 0.005, "A ran {part} of the time");
+    let slowed = bench.scheduler.stats(A, GPU, bench.now).unwrap().slowed;
+    assert_eq!(slowed, Slowed { by_cap: true, by_turns: false });
 }
 
 #[test]

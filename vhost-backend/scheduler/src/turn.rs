@@ -67,7 +67,7 @@ impl Scheduler {
             let works = member.last.held || member.last.active;
             member.guarantee.pass(works, now);
             member.rests_until = member.rests_until.filter(|until| *until > now);
-            member.watch_throttling(now);
+            member.watch_throttling(&settings, now);
             member.charge_copies(now);
             member.charge_contexts(waited_for.contains(&vm), now);
             let has_window = alone && member.presence.has_turn();

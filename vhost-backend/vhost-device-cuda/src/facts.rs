@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::plain::Plain;
-use protocol::uapi::{self, Attributes, Facts, Gpu, Process};
+use protocol::uapi::{self, Attributes, Facts, Gpu, GpuUse, Process, ProcessUse};
 
 use host_ipc::gpu::PcieLink;
-use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks};
+use host_ipc::messages::{
+    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmSlowed,
+};
 
 /// Token bucket for queries to the broker: its size, and the time in which one token is added. If
 /// no token is left, a query gets the broker's last reply, which is then at most `EARNED` old.
@@ -70,15 +72,20 @@ impl<A: Clone> Questions<A> {
     }
 }
 
+/// Size of the entry of a GPU.
+const GPU_BYTES: usize = size_of::<Gpu>() + size_of::<Attributes>() + size_of::<GpuUse>();
+/// Size of the entry of a process.
+const PROCESS_BYTES: usize = size_of::<Process>() + size_of::<ProcessUse>();
+
 /// Encodes the facts for the guest in at most [`uapi::QUERY_MAX`] bytes.
 pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
     let gpus = &facts.gpus[..facts.gpus.len().min(MAX_FACTS_GPUS)];
     let processes = &facts.processes[..facts.processes.len().min(MAX_FACTS_PROCESSES)];
     let mut head = Facts {
         gpus: gpus.len() as u32,
-        gpu_bytes: (size_of::<Gpu>() + size_of::<Attributes>()) as u32,
+        gpu_bytes: GPU_BYTES as u32,
         processes: processes.len() as u32,
-        process_bytes: size_of::<Process>() as u32,
+        process_bytes: PROCESS_BYTES as u32,
         cuda_version: facts.cuda_version,
         module_loading: facts.module_loading,
         ..Facts::zeroed()
@@ -91,8 +98,12 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
         let values = attributes.map_or(&[][..], |of| &of.values);
         bytes.extend_from_slice(encode_gpu(index, gpu, &links).as_bytes());
         bytes.extend_from_slice(encode_attributes(values).as_bytes());
+        let slowed = encode_slowed(facts.slowed.get(index).copied().flatten());
+        bytes.extend_from_slice(GpuUse { slowed, reserved: 0 }.as_bytes());
     }
-    for process in processes {
+    for (index, process) in processes.iter().enumerate() {
+        let share = facts.process_shares.get(index).copied().flatten();
+        let utilization = share.map_or(uapi::UTILIZATION_NONE, u32::from);
         let process = Process {
             pid: process.pid,
             session: process.session,
@@ -101,14 +112,13 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
             memory_used: process.bytes,
         };
         bytes.extend_from_slice(process.as_bytes());
+        bytes.extend_from_slice(ProcessUse { utilization, reserved: 0 }.as_bytes());
     }
     bytes
 }
 
 const _: () = assert!(
-    size_of::<Facts>()
-        + MAX_FACTS_GPUS * (size_of::<Gpu>() + size_of::<Attributes>())
-        + MAX_FACTS_PROCESSES * size_of::<Process>()
+    size_of::<Facts>() + MAX_FACTS_GPUS * GPU_BYTES + MAX_FACTS_PROCESSES * PROCESS_BYTES
         <= uapi::QUERY_MAX
 );
 
@@ -152,6 +162,17 @@ fn encode_attributes(values: &[(u8, i32)]) -> Attributes {
         }
     }
     out
+}
+
+fn encode_slowed(slowed: Option<VmSlowed>) -> u32 {
+    let Some(VmSlowed { by_cap, by_turns, by_pause }) = slowed else { return 0 };
+    let bits = [
+        (true, uapi::SLOWED_KNOWN),
+        (by_cap, uapi::SLOWED_BY_CAP),
+        (by_turns, uapi::SLOWED_BY_TURNS),
+        (by_pause, uapi::SLOWED_BY_PAUSE),
+    ];
+    bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum()
 }
 
 fn encode_link(link: PcieLink) -> u32 {
@@ -227,6 +248,8 @@ mod tests {
                 values: vec![(1, 1024), (159, -1), (200, 3)],
             }],
             module_loading: 2,
+            slowed: vec![Some(VmSlowed { by_cap: true, ..VmSlowed::default() }), None],
+            process_shares: vec![Some(1234), None],
         };
         let bytes = encode(&facts);
         assert!(bytes.len() <= uapi::QUERY_MAX);
@@ -243,5 +266,16 @@ mod tests {
         let attributes = uapi::Attributes::from_bytes(&bytes[after..]).unwrap();
         assert_eq!((attributes.values[1], attributes.values[159]), (1024, -1));
         assert_eq!(attributes.known, [2, 0, 1 << 31, 0]);
+        let after = after + size_of::<uapi::Attributes>();
+        let slowed = |gpu| {
+            GpuUse::from_bytes(&bytes[after + gpu * head.gpu_bytes as usize..]).unwrap().slowed
+        };
+        let known = uapi::SLOWED_KNOWN | uapi::SLOWED_BY_CAP;
+        assert_eq!([slowed(0), slowed(1), slowed(15)], [known, 0, 0]);
+        let processes = &bytes[size_of::<Facts>() + 16 * head.gpu_bytes as usize..];
+        let shares = processes.chunks_exact(head.process_bytes as usize).map(|entry| {
+            ProcessUse::from_bytes(&entry[size_of::<Process>()..]).unwrap().utilization
+        });
+        assert_eq!(shares.take(2).collect::<Vec<_>>(), [1234, uapi::UTILIZATION_NONE]);
     }
 }

@@ -19,8 +19,8 @@ use crate::sessions::worker::SchedulerEnds;
 use crate::usage::counters::Counters;
 use crate::vm::vms::Vms;
 use control_server::trace_point::{TraceNames, Traces};
-use gpu_scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
-use host_ipc::messages::WorkerId;
+use gpu_scheduler::{Class, GpuKey, Obstacle, Share, Slowed, VmKey, WHOLE};
+use host_ipc::messages::{VmSlowed, WorkerId};
 use memory_ledger::{GpuId, VmId};
 
 fn gpu_key(id: GpuId) -> GpuKey {
@@ -204,6 +204,23 @@ impl Scheduler {
         // Without statistics, the VM has just been added.
         let stats = self.compute.stats_of(VmKey(id.0), gpu_key(gpu));
         Some(stats.map_or(0, |stats| stats.share_1s.min(WHOLE)))
+    }
+
+    /// Returns the fraction of the last second for which a worker had work on a GPU, in units of 0.01%,
+    /// as counted by the worker. It counts kernels that are evicted as work.
+    pub(crate) fn worker_share(&self, worker: WorkerId, gpu: GpuId) -> u32 {
+        self.compute.worker_share(worker, gpu_key(gpu))
+    }
+
+    /// Returns what slows a VM down on a GPU. Returns `None` in the same cases as
+    /// [`Self::utilization`].
+    pub(crate) fn slowed(&self, id: VmId, gpu: GpuId) -> Option<VmSlowed> {
+        if !self.enabled || self.is_in_group(id) {
+            return None;
+        }
+        let stats = self.compute.stats_of(VmKey(id.0), gpu_key(gpu)).unwrap_or_default();
+        let Slowed { by_cap, by_turns } = stats.slowed;
+        Some(VmSlowed { by_cap, by_turns, by_pause: stats.waits_for == Some(Obstacle::Paused) })
     }
 
     /// Returns a VM's key and its charge on a GPU. VMs in a group have the same key and the same

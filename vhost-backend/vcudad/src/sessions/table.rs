@@ -388,17 +388,13 @@ impl Sessions {
             worker,
             session: session.id,
             pid: session.pid,
+            shares: gpus.iter().map(|gpu| self.scheduler.worker_share(worker, *gpu)).collect(),
         });
-        let utilization = |gpu| self.scheduler.utilization(id, gpu);
-        let mut facts = guest_facts::collect(
-            driver,
-            &self.accounts.used(),
-            id,
-            gpus,
-            sessions,
-            utilization,
-            |gpu| (all.links(gpu), all.nvlinks(gpu).cloned().unwrap_or_default()),
-        );
+        let time = |gpu| (self.scheduler.utilization(id, gpu), self.scheduler.slowed(id, gpu));
+        let mut facts =
+            guest_facts::collect(driver, &self.accounts.used(), id, gpus, sessions, time, |gpu| {
+                (all.links(gpu), all.nvlinks(gpu).cloned().unwrap_or_default())
+            });
         facts.attributes = guest_facts::attributes_of(driver, &facts.gpus, sharing);
         facts
     }

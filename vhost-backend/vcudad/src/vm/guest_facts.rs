@@ -4,7 +4,7 @@
 use control_api::Sharing;
 use host_ipc::gpu::{Attributes, GpuFacts, NvLinks, PcieLinks, PeerAccess, Probed};
 use host_ipc::messages::{
-    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmProcess, WorkerId,
+    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmProcess, VmSlowed, WorkerId,
 };
 use memory_ledger::{GpuId, Ledger, VmId};
 
@@ -13,53 +13,58 @@ pub(crate) struct Serving {
     pub(crate) worker: WorkerId,
     pub(crate) session: u32,
     pub(crate) pid: u32,
+    /// The fraction of the last second for which the session had work on each of the VM's GPUs, in
+    /// units of 0.01%. It can be more than the VM has used a GPU, because it's counted by the worker,
+    /// and includes time in which kernels are evicted.
+    pub(crate) shares: Vec<u32>,
 }
 
 /// Room for the attributes of a VM's GPUs in a message. Those of a GPU take about 400 bytes.
 const ATTRIBUTES_ROOM: usize = 4000;
 
 /// Collects the facts for one VM, without its GPUs' attributes. `gpus` is in the order of the device ordinals in the VM's
-/// sessions. `utilization` returns the VM's share of a GPU's time over the last second, in units of
-/// 0.01%, and `links` the GPU's PCIe links and NVLinks.
+/// sessions. `time` returns the VM's share of a GPU's time over the last second, in units of 0.01%, and
+/// what slows the VM down there. `links` returns the GPU's PCIe links and NVLinks.
 pub(crate) fn collect(
     driver: &Probed,
     ledger: &Ledger,
     vm: VmId,
     gpus: &[GpuId],
     sessions: impl Iterator<Item = Serving>,
-    utilization: impl Fn(GpuId) -> Option<u32>,
+    time: impl Fn(GpuId) -> (Option<u32>, Option<VmSlowed>),
     links: impl Fn(GpuId) -> (PcieLinks, NvLinks),
 ) -> VmFacts {
     let known = gpus.iter().filter_map(|gpu| Some((*gpu, driver.gpus.get(gpu.0 as usize)?)));
-    let (gpus, nvlinks): (Vec<VmGpu>, Vec<NvLinks>) = known
-        .take(MAX_FACTS_GPUS)
-        .map(|(gpu, facts)| {
-            let (max, used) =
-                ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
-            // This is the total that cuDeviceTotalMem reports in the guest.
-            let total = max.min(facts.memory);
-            let (utilization, (links, nvlinks)) = (utilization(gpu), links(gpu));
-            (VmGpu { facts: facts.clone(), total, used, utilization, links }, nvlinks)
-        })
-        .unzip();
+    let of_gpus = known.take(MAX_FACTS_GPUS).map(|(gpu, facts)| {
+        let (max, used) =
+            ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
+        // This is the total that cuDeviceTotalMem reports in the guest.
+        let total = max.min(facts.memory);
+        let ((utilization, slowed), (links, nvlinks)) = (time(gpu), links(gpu));
+        (VmGpu { facts: facts.clone(), total, used, utilization, links }, (nvlinks, slowed))
+    });
+    let (gpus, (nvlinks, slowed)): (Vec<VmGpu>, (Vec<NvLinks>, Vec<_>)) = of_gpus.unzip();
     let links = gpus.iter().zip(&nvlinks).map(|(gpu, nvlinks)| {
         links_of(&gpu.facts, nvlinks, gpus.iter().map(|gpu| &gpu.facts), &driver.peers)
     });
     let links = links.collect();
-    let mut processes: Vec<VmProcess> = sessions
-        .flat_map(|serving| {
-            let held = ledger.held_by(serving.worker).into_iter().enumerate();
-            held.map(move |(gpu, (_, bytes))| VmProcess {
-                pid: serving.pid,
-                session: serving.session,
-                gpu: gpu as u32,
-                bytes,
-            })
-        })
-        .filter(|process| (process.gpu as usize) < gpus.len() && process.bytes > 0)
-        .collect();
-    processes.sort_by_key(|process| (std::cmp::Reverse(process.bytes), process.pid));
+    let sessions: Vec<Serving> = sessions.collect();
+    let mut processes: Vec<(VmProcess, Option<u16>)> = Vec::new();
+    for (index, gpu) in gpus.iter().enumerate() {
+        let claims: Vec<u32> =
+            sessions.iter().map(|s| s.shares.get(index).copied().unwrap_or(0)).collect();
+        let shares = divided(gpu.utilization, &claims);
+        for (serving, share) in sessions.iter().zip(shares) {
+            let held = ledger.held_by(serving.worker);
+            let bytes = held.get(index).map_or(0, |(_, bytes)| *bytes);
+            let (pid, session) = (serving.pid, serving.session);
+            processes.push((VmProcess { pid, session, gpu: index as u32, bytes }, share));
+        }
+    }
+    processes.retain(|(process, _)| process.bytes > 0);
+    processes.sort_by_key(|(process, _)| (std::cmp::Reverse(process.bytes), process.pid));
     processes.truncate(MAX_FACTS_PROCESSES);
+    let (processes, process_shares): (Vec<_>, Vec<_>) = processes.into_iter().unzip();
     VmFacts {
         cuda_version: driver.cuda_version,
         driver: driver.driver.clone(),
@@ -68,7 +73,20 @@ pub(crate) fn collect(
         links,
         attributes: Vec::new(),
         module_loading: driver.module_loading,
+        slowed,
+        process_shares,
     }
+}
+
+/// Divides a VM's share of a GPU's time among its sessions, in proportion to their claims. No session
+/// gets more than it claims. All values are in units of 0.01%.
+fn divided(share: Option<u32>, claims: &[u32]) -> Vec<Option<u16>> {
+    let total: u64 = claims.iter().map(|claim| u64::from(*claim)).sum();
+    let part = |share: u32, claim: u32| {
+        let part = u64::from(claim) * u64::from(share) / total.max(share.into()).max(1);
+        u16::try_from(part).unwrap_or(u16::MAX)
+    };
+    claims.iter().map(|claim| share.map(|share| part(share, *claim))).collect()
 }
 
 /// Returns the attributes of GPUs, as far as they fit into a message. In MPS, they depend on the
@@ -147,19 +165,41 @@ mod tests {
             ledger.open(worker, vm, &gpus);
             ledger.reserve(worker, 0, worker, Charge::Memory).unwrap();
         }
-        let sessions =
-            [(7, 1, 70), (8, 2, 80)].map(|(worker, session, pid)| Serving { worker, session, pid });
+        let sessions = [(7, 1, 70, 6000), (8, 2, 80, 3000)];
+        let sessions = sessions.map(|(worker, session, pid, share)| Serving {
+            worker,
+            session,
+            pid,
+            shares: vec![share, 0],
+        });
         let link = |gpu: GpuId| {
             let max = PcieLink { generation: 5, lanes: 16 + gpu.0 as u16 };
             (PcieLinks { max, ..PcieLinks::default() }, NvLinks::default())
         };
         let (driver, sessions) = (driver(&[40, 500]), sessions.into_iter());
-        let facts = collect(&driver, &ledger, VmId(1), &gpus, sessions, |_| None, link);
+        let capped = Some(VmSlowed { by_cap: true, ..VmSlowed::default() });
+        let time = |gpu| if gpu == GpuId(1) { (Some(900), capped) } else { (None, None) };
+        let facts = collect(&driver, &ledger, VmId(1), &gpus, sessions, time, link);
         assert_eq!(facts.gpus[0].links, link(GpuId(1)).0);
         let sums: Vec<_> = facts.gpus.iter().map(|gpu| (gpu.total, gpu.used)).collect();
         assert_eq!(sums, [(100, 15), (40, 0)]);
         let process = |pid, session, bytes| VmProcess { pid, session, gpu: 0, bytes };
         assert_eq!(facts.processes, [process(80, 2, 8), process(70, 1, 7)]);
+        let shares: Vec<_> = facts.gpus.iter().map(|gpu| gpu.utilization).collect();
+        assert_eq!((shares, facts.slowed), (vec![Some(900), None], vec![capped, None]));
+        assert_eq!(facts.process_shares, [Some(300), Some(600)]);
+    }
+
+    #[test]
+    fn a_vms_time_is_divided_among_its_sessions() {
+        let all = |share, claims: &[u32]| -> Vec<u16> {
+            divided(Some(share), claims).into_iter().flatten().collect()
+        };
+        assert_eq!(all(9000, &[4000, 1000]), [4000, 1000]);
+        assert_eq!(all(1000, &[10000, 10000, 0]), [500, 500, 0]);
+        assert_eq!(all(0, &[10000, 0]), [0, 0]);
+        assert_eq!(all(10000, &[u32::MAX; 3]), [3333; 3]);
+        assert_eq!(divided(None, &[5, 0]), [None, None]);
     }
 
     #[test]
@@ -214,8 +254,9 @@ mod tests {
         let links = PcieLinks { max: link, current: link };
         let (max, utilization) = (u64::MAX, Some(10000));
         let gpu = VmGpu { facts: gpu, total: max, used: max, utilization, links };
+        let gpu_index = MAX_FACTS_GPUS as u32 - 1;
         let process =
-            VmProcess { pid: u32::MAX, session: u32::MAX, gpu: u32::MAX, bytes: u64::MAX };
+            VmProcess { pid: u32::MAX, session: u32::MAX, gpu: gpu_index, bytes: u64::MAX };
         let links_to = VmGpuLinks {
             peers: [true; MAX_FACTS_GPUS],
             nvlinks: [u8::MAX; MAX_FACTS_GPUS],
@@ -229,6 +270,8 @@ mod tests {
             gpus: gpus.clone(),
             processes: vec![process; MAX_FACTS_PROCESSES],
             links: vec![links_to; MAX_FACTS_GPUS],
+            slowed: vec![Some(VmSlowed::default()); MAX_FACTS_GPUS],
+            process_shares: vec![Some(10000); MAX_FACTS_PROCESSES],
             attributes: attributes_of(&driver, &gpus, Sharing::Exclusive),
             ..VmFacts::default()
         };

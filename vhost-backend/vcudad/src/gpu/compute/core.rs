@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::evictor::{Evictor, Kernels};
-use super::message::{ComputeEvent, GpuStats};
+use super::message::{ComputeEvent, GpuStats, Stats};
 use super::registry::Registry;
 use super::shared::EventSender;
 use super::wait_reason::wait_reason;
@@ -550,6 +550,7 @@ impl Core {
         (self.beats_checked, self.beats_at) = (now, now + BEAT_CHECK);
         let mut changed = Vec::new();
         for (id, worker) in &mut self.workers {
+            worker.sample(now);
             match worker.check_heartbeat(late, now) {
                 Heartbeat::Unchanged => {}
                 Heartbeat::Lost | Heartbeat::Resumed => {
@@ -592,10 +593,15 @@ impl Core {
         due.chain(mutes).chain(start).min()
     }
 
-    pub(super) fn stats(&self, now: Nanos) -> Vec<GpuStats> {
+    pub(super) fn stats(&mut self, now: Nanos) -> Stats {
         let of = |&(vm, gpu): &(VmKey, GpuKey)| {
             Some(GpuStats { vm, gpu, stats: self.scheduler.stats(vm, gpu, now)? })
         };
-        self.vm_gpus.keys().filter_map(of).collect()
+        let vms = self.vm_gpus.keys().filter_map(of).collect();
+        self.workers.values_mut().for_each(|worker| worker.sample(now));
+        let shares = self.workers.iter().flat_map(|(id, worker)| {
+            worker.shares(now).map(move |(gpu, share)| ((*id, gpu), share))
+        });
+        Stats { vms, workers: shares.collect() }
     }
 }

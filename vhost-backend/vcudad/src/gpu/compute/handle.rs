@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::evictor::{Eviction, Evictor};
-use super::message::{Command, ComputeEvent, GpuStats};
+use super::message::{Command, ComputeEvent, Stats};
 use super::shared::{EventSender, Shared};
 use super::thread;
 use super::worker::{WorkerEnds, WorkerTraits};
@@ -33,8 +33,8 @@ pub(crate) struct ComputeHandle {
     commands: Option<mpsc::Sender<Command>>,
     thread: Option<JoinHandle<()>>,
     events: mpsc::Receiver<ComputeEvent>,
-    /// The latest statistics of all VMs, and the time at which they were received.
-    stats: RefCell<(Option<Instant>, Vec<GpuStats>)>,
+    /// The latest statistics, and the time at which they were received.
+    stats: RefCell<(Option<Instant>, Stats)>,
     /// The thread's number of rounds at the last call of [`Self::is_alive`].
     rounds_seen: Cell<u64>,
 }
@@ -198,6 +198,20 @@ impl ComputeHandle {
 
     /// Returns a VM's statistics on a GPU, or `None` if the scheduler is off.
     pub(crate) fn stats_of(&self, vm: VmKey, gpu: GpuKey) -> Option<VmStats> {
+        self.with_stats(|stats| {
+            let all = &stats.vms;
+            let found = all.binary_search_by_key(&(vm, gpu), |stats| (stats.vm, stats.gpu));
+            found.ok().map(|place| all[place].stats)
+        })
+    }
+
+    /// Returns the fraction of the last second for which a worker had work on a GPU, in basis points,
+    /// as counted by the worker. It counts kernels that are evicted as work.
+    pub(crate) fn worker_share(&self, worker: WorkerId, gpu: GpuKey) -> u32 {
+        self.with_stats(|stats| stats.workers.get(&(worker, gpu)).copied().unwrap_or(0))
+    }
+
+    fn with_stats<T>(&self, use_it: impl FnOnce(&Stats) -> T) -> T {
         let (at, all) = &mut *self.stats.borrow_mut();
         if at.is_none_or(|at| at.elapsed() > STATS_FRESH) {
             let (answer, stats) = mpsc::channel();
@@ -207,9 +221,7 @@ impl ComputeHandle {
             }
             *at = Some(Instant::now());
         }
-        // They are sorted.
-        let found = all.binary_search_by_key(&(vm, gpu), |stats| (stats.vm, stats.gpu));
-        found.ok().map(|place| all[place].stats)
+        use_it(all)
     }
 
     /// Publishes the current state of all VMs as trace points.

@@ -1,5 +1,6 @@
 //! Messages between the service and the scheduler thread.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc;
 
 use super::worker::WorkerEnds;
@@ -16,7 +17,7 @@ pub(super) enum Command {
     PauseWorker(WorkerId, bool),
     BeginStart(VmKey, GpuKey),
     EndStart,
-    Stats(mpsc::Sender<Vec<GpuStats>>),
+    Stats(mpsc::Sender<Stats>),
     /// Publishes the current state of all VMs as trace points.
     Trace,
     /// Makes the scheduler thread panic.
@@ -46,6 +47,16 @@ pub(crate) enum ComputeEvent {
     MayStart,
     /// The thread failed and was restarted.
     Restarted,
+}
+
+/// Statistics at one point in time.
+#[derive(Default)]
+pub(super) struct Stats {
+    /// The statistics of each VM on each of its GPUs, sorted.
+    pub(super) vms: Vec<GpuStats>,
+    /// The fraction of the last second for which each worker had work on each of its GPUs, in basis
+    /// points, as counted by the worker. It counts kernels that are evicted as work.
+    pub(super) workers: BTreeMap<(WorkerId, GpuKey), u32>,
 }
 
 /// The statistics of a VM on one GPU.

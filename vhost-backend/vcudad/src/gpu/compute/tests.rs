@@ -321,6 +321,31 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
 }
 
 #[test]
+fn a_worker_has_used_the_time_that_it_counts_but_no_more_than_has_passed() {
+    let (mut handle, _events) = ComputeHandle::new(Traces::default()).unwrap();
+    let worker = FakeWorker::start(&mut handle, 7, VmKey(1));
+    let registry = handle.shared.registry();
+    let mut used = Worker::new(registry.workers[&7].clone(), 0);
+    // The shares are rounded.
+    let is_about = |used: &Worker, now, share: u32| {
+        let shares: Vec<_> = used.shares(now).collect();
+        assert!(shares.len() == 1 && shares[0].1.abs_diff(share) <= 1, "{shares:?}, not {share}");
+    };
+    let gate = &worker.page.gpus[0];
+    for step in 1..=100 {
+        gate::bump(&gate.busy_ns, 2_000_000);
+        gate::bump(&gate.copied_ns, 1_000_000);
+        used.sample(step * SEC / 100);
+    }
+    is_about(&used, SEC, 3000);
+    is_about(&used, 3 * SEC, 0);
+    // A value that is too large counts as the time since the last change.
+    gate.busy_ns.store(u64::MAX / 2, Ordering::Relaxed);
+    used.sample(SEC + SEC / 2);
+    is_about(&used, 2 * SEC, 5000);
+}
+
+#[test]
 fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
     let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let vm = VmKey(1);

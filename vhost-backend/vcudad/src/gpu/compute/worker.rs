@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use gpu_scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
+use gpu_scheduler::{GpuKey, MS, Nanos, Ring, SEC, VmKey};
 use host_ipc::doorbell;
 use host_ipc::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
 use rm_control::Objects;
@@ -96,11 +96,37 @@ pub(super) enum Heartbeat {
     Dead,
 }
 
+/// For how much of the last second a worker had work on a GPU, according to the worker.
+#[derive(Default)]
+struct Use {
+    /// The sum of the worker's counters when they last changed, and the time of that change.
+    counted: u64,
+    changed_at: Nanos,
+    ring: Ring,
+}
+
+impl Use {
+    /// Adds the time that the worker has counted since the last call. It can't be longer than the time
+    /// that has passed.
+    fn sample(&mut self, gate: &GpuGate, now: Nanos) {
+        let words = [&gate.busy_ns, &gate.begun_ns, &gate.copied_ns];
+        let counted = words.map(|word| word.load(Ordering::Relaxed));
+        let counted = counted.into_iter().fold(0, u64::wrapping_add);
+        let used = counted.wrapping_sub(self.counted);
+        if used != 0 {
+            self.ring.add(used.min(now.saturating_sub(self.changed_at)), now);
+            (self.counted, self.changed_at) = (counted, now);
+        }
+    }
+}
+
 /// A worker, as the scheduler thread sees it.
 pub(super) struct Worker {
     pub ends: WorkerEnds,
     /// The epoch of each gate. The copy in the page isn't used, because the worker could change it.
     epochs: [u64; MAX_GPUS],
+    /// The use of each of the worker's GPUs.
+    uses: Vec<Use>,
     beat: u64,
     beat_since: Nanos,
     /// True if the heartbeat has stopped. The worker's reports are then ignored.
@@ -118,9 +144,12 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(ends: WorkerEnds, now: Nanos) -> Self {
         let epochs = std::array::from_fn(|i| ends.page.gpus[i].grant().epoch);
+        let uses = ends.gpus.iter().take(MAX_GPUS);
+        let uses = uses.map(|_| Use { changed_at: now, ..Use::default() }).collect();
         Self {
             ends,
             epochs,
+            uses,
             beat: 0,
             beat_since: now,
             lost: false,
@@ -136,6 +165,20 @@ impl Worker {
     pub(super) fn gate(&self, gpu: GpuKey) -> Option<(usize, &GpuGate)> {
         let ordinal = self.ends.gpus.iter().take(MAX_GPUS).position(|key| *key == gpu)?;
         Some((ordinal, &self.ends.page.gpus[ordinal]))
+    }
+
+    /// Adds the time that the worker has used its GPUs since the last call.
+    pub(super) fn sample(&mut self, now: Nanos) {
+        for (of_gpu, gate) in self.uses.iter_mut().zip(&self.ends.page.gpus) {
+            of_gpu.sample(gate, now);
+        }
+    }
+
+    /// Returns the worker's GPUs, and the fraction of the last second for which the worker had work on
+    /// each, in basis points.
+    pub(super) fn shares(&self, now: Nanos) -> impl Iterator<Item = (GpuKey, u32)> + '_ {
+        let shares = self.uses.iter().map(move |of_gpu| of_gpu.ring.share(SEC, now));
+        self.ends.gpus.iter().copied().zip(shares)
     }
 
     /// Changes the gate for a GPU, which stays closed if the worker is paused. If the change affects
