@@ -1,7 +1,7 @@
 //! The error type for device operations.
 
 use crate::refusal::{Request, explain, explain_guest, status_of};
-use protocol::uapi::{Config, ERR_LIMIT};
+use protocol::uapi::{Config, ERR_LIMIT, ERR_MEMORY, ERR_NO_WORKER};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,22 @@ impl TransportError {
         }
     }
 
+    /// Adds the limits of the VM's processes on the host to the explanation of a refusal that they can
+    /// cause. `limits` gets their values from the device.
+    pub(crate) fn with_limits_of_host(self, limits: impl FnOnce() -> String) -> Self {
+        match self {
+            TransportError::Refused {
+                what,
+                status: status @ (ERR_MEMORY | ERR_NO_WORKER),
+                why,
+            } => {
+                let why = format!("{why}. {}", limits());
+                TransportError::Refused { what, status, why }
+            }
+            other => other,
+        }
+    }
+
     /// Adds the limits of this guest's driver to the explanation of a limit.
     pub(crate) fn with_limits_of_guest(self, request: Request) -> Self {
         match self {
@@ -72,5 +88,28 @@ impl TransportError {
     /// Creates an error from errno after a failed system call. `what` names the operation.
     pub(crate) fn last(what: &'static str) -> Self {
         TransportError::System { what, source: io::Error::last_os_error() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_hosts_limits_if_they_can_cause_it() {
+        let config = <Config as protocol::plain::Plain>::zeroed();
+        let text = |request, status| {
+            let refused = TransportError::Refused { what: "it", status, why: String::new() };
+            let error = refused.explained(request, &config);
+            error.with_limits_of_host(|| "the limits".into()).to_string()
+        };
+        for request in [Request::Session, Request::Region] {
+            for (status, expected) in
+                [(ERR_NO_WORKER, true), (ERR_MEMORY, true), (ERR_LIMIT, false)]
+            {
+                let text = text(request, status);
+                assert_eq!(text.contains("the limits"), expected, "{text}");
+            }
+        }
     }
 }

@@ -4,7 +4,8 @@ use crate::error::TransportError;
 use crate::transport::Transport;
 use protocol::plain::Plain;
 use protocol::uapi::{
-    Attributes, Facts, Gpu, GpuUse, Process, ProcessUse, QUERY_MAX, UTILIZATION_NONE,
+    Attributes, Facts, Gpu, GpuUse, LIMIT_NONE, Limits, Process, ProcessUse, QUERY_MAX,
+    UTILIZATION_NONE,
 };
 
 /// The device's reply to a query: facts about the VM's GPUs at one point in time.
@@ -20,6 +21,8 @@ pub struct Snapshot {
     pub attributes: Vec<Attributes>,
     /// How the VM uses each of the GPUs. All bits are 0 if the device is of an older version.
     pub uses: Vec<GpuUse>,
+    /// The VM's limits, for each of the GPUs. All values are 0 if the device is of an older version.
+    pub limits: Vec<Limits>,
     pub processes: Vec<Process>,
     /// How each of the processes uses its GPU.
     pub process_uses: Vec<ProcessUse>,
@@ -46,6 +49,52 @@ impl Snapshot {
         self.gpus.iter().enumerate().map(of_gpu).collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns the limit of each session's device memory and how to raise the limits of device memory,
+    /// for messages. The text begins after [`Self::memory_use`].
+    pub fn memory_limits(&self) -> String {
+        let (option, session) = match self.limits.first().map_or(0, |limits| limits.session_max) {
+            LIMIT_NONE => ("", String::new()),
+            0 => (
+                " --memory-session-max SIZE",
+                ", and the setting memory.session_max may allow this program less".into(),
+            ),
+            max => (
+                " --memory-session-max SIZE",
+                format!(
+                    ", and this program may use {} MiB on each GPU (memory.session_max)",
+                    max >> 20
+                ),
+            ),
+        };
+        format!(
+            " (the host's setting memory.max){session}. The host's operator can raise the limits: \
+             vcudactl vm set NAME --memory-max SIZE{option}"
+        )
+    }
+
+    /// Queries the device for the text of [`Self::process_limits`].
+    pub(crate) fn process_limits_of(transport: &dyn Transport) -> String {
+        Self::query(transport).unwrap_or_default().process_limits()
+    }
+
+    /// Returns the limits of the VM's processes on the host and how to raise them, for messages.
+    pub fn process_limits(&self) -> String {
+        let limits = self.limits.first().copied().unwrap_or_else(Limits::zeroed);
+        let value = |value: u64, text: &dyn Fn(u64) -> String| match value {
+            0 => "unknown".into(),
+            LIMIT_NONE => "no limit".into(),
+            value => text(value),
+        };
+        let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
+        format!(
+            "memory.host_max ({}) limits the memory of the VM's processes on the host, and pids.max ({}) \
+             the number of their threads. To raise one, the host's operator must remove the VM and add \
+             it with vcudactl vm add --host-memory-max SIZE or --pids-max N",
+            value(limits.host_max, &mib),
+            value(limits.pids_max, &|count| count.to_string()),
+        )
+    }
+
     /// Decodes a reply. Returns `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Facts::from_bytes(bytes)?;
@@ -61,6 +110,7 @@ impl Snapshot {
             gpus: parts(&gpus, 0, Gpu::zeroed()),
             attributes: parts(&gpus, size_of::<Gpu>(), Attributes::zeroed()),
             uses: parts(&gpus, use_at, GpuUse::zeroed()),
+            limits: parts(&gpus, use_at + size_of::<GpuUse>(), Limits::zeroed()),
             processes: parts(&processes, 0, Process::zeroed()),
             process_uses: parts(&processes, size_of::<Process>(), unknown),
         })
@@ -123,6 +173,33 @@ mod tests {
         let gpus = vec![gpu(4, 1024), gpu(0, 2)];
         let text = Snapshot { gpus, ..Snapshot::default() }.memory_use();
         assert_eq!(text, "4 of 1024 MiB on GPU 0, 0 of 2 MiB on GPU 1");
+    }
+
+    #[test]
+    fn each_limit_is_described_with_its_value_and_its_option() {
+        let of = |session_max, host_max, pids_max| {
+            let limits = vec![Limits { session_max, host_max, pids_max }];
+            let snapshot = Snapshot { limits, ..Snapshot::default() };
+            (snapshot.memory_limits(), snapshot.process_limits())
+        };
+        let (memory, processes) = of(512 << 20, 4096 << 20, 77);
+        for words in
+            ["512 MiB on each GPU (memory.session_max)", "--memory-session-max", "--memory-max"]
+        {
+            assert!(memory.contains(words), "{memory}");
+        }
+        for words in
+            ["memory.host_max (4096 MiB)", "pids.max (77)", "--host-memory-max", "--pids-max"]
+        {
+            assert!(processes.contains(words), "{processes}");
+        }
+        let (memory, processes) = of(LIMIT_NONE, LIMIT_NONE, LIMIT_NONE);
+        assert!(!memory.contains("session_max") && memory.contains("--memory-max"), "{memory}");
+        assert!(processes.contains("pids.max (no limit)"), "{processes}");
+        // An older device.
+        let (memory, processes) = of(0, 0, 0);
+        assert!(memory.contains("may allow this program less"), "{memory}");
+        assert!(processes.contains("memory.host_max (unknown)"), "{processes}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The transport that uses the kernel driver through `/dev/virtio-cuda0`.
 
 use crate::error::TransportError;
+use crate::facts::Snapshot;
 use crate::mapping::{Mapping, map_fixed, reserve_fixed};
 use crate::refusal::Request;
 use crate::transport::{BUSY_TRIES, Started, Transport, check_config, is_pinned};
@@ -66,7 +67,8 @@ impl Kernel {
 
     /// Explains a refusal, which may be the driver's or the host's.
     fn explained(&self, error: TransportError, request: Request) -> TransportError {
-        error.explained(request, &self.config).with_limits_of_guest(request)
+        let error = error.explained(request, &self.config).with_limits_of_guest(request);
+        error.with_limits_of_host(|| Snapshot::process_limits_of(self))
     }
 }
 

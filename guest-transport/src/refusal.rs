@@ -29,7 +29,8 @@ pub(crate) fn explain(request: Request, status: u32, config: Option<&Config>) ->
         ),
         (Request::Session, ERR_NO_WORKER) => {
             "the host couldn't start a worker for it, for example because the VM's memory.max has no room \
-             for a context; the host's operator can see the reason with vcudactl events --since 10m"
+             for a context, or the VM's processes on the host have reached a limit; the host's operator \
+             can see the reason with vcudactl events --since 10m"
                 .into()
         }
         (Request::Region, ERR_LIMIT) => format!(
@@ -41,7 +42,7 @@ pub(crate) fn explain(request: Request, status: u32, config: Option<&Config>) ->
         ),
         (Request::Region, ERR_MEMORY) => {
             "the host couldn't map the pages, for example because the VM's processes on the host have \
-             reached memory.host_max, which its operator can raise"
+             reached memory.host_max, which the host's operator can raise"
                 .into()
         }
         (_, ERR_BUSY) => "too many requests are in progress; try again later".into(),

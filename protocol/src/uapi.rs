@@ -237,8 +237,8 @@ pub const QUERY_MAX: usize = 65536;
 pub struct Facts {
     /// Number of [`Gpu`]s that follow.
     pub gpus: u32,
-    /// Size of each GPU's entry in bytes: a [`Gpu`], [`Attributes`], and a [`GpuUse`]. Older devices
-    /// leave out the last one or two. If it is larger, the rest must be ignored.
+    /// Size of each GPU's entry in bytes: a [`Gpu`], [`Attributes`], a [`GpuUse`], and [`Limits`].
+    /// Older devices leave out the last ones. If it is larger, the rest must be ignored.
     pub gpu_bytes: u32,
     /// Number of [`Process`]es that follow the GPUs.
     pub processes: u32,
@@ -340,6 +340,23 @@ pub struct GpuUse {
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for GpuUse {}
+
+/// A value of [`Limits`] if there is no such limit.
+pub const LIMIT_NONE: u64 = u64::MAX;
+/// Limits that the host's operator has set for the VM, for messages. They follow each [`GpuUse`] in the
+/// same entry. 0 if unknown, and [`LIMIT_NONE`] if there is no limit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The host's setting memory.session_max: bytes of the GPU's memory that a session may use.
+    pub session_max: u64,
+    /// The host's setting memory.host_max: bytes of the host's memory for the VM's processes there.
+    pub host_max: u64,
+    /// The host's setting pids.max: number of those processes and their threads.
+    pub pids_max: u64,
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for Limits {}
 
 /// A guest process that uses one of the GPUs.
 #[repr(C)]

@@ -77,7 +77,7 @@ fn kinds() -> BTreeMap<String, Kind> {
     }
     plain! {
         Config Hdr Resp Hello SessionCreate SessionDestroy Segment RegionAttach RegionDetach Query
-        Facts Gpu GpuUse Process ProcessUse Event Cmd Reply
+        Facts Gpu GpuUse Limits Process ProcessUse Event Cmd Reply
     }
     macro_rules! constants {
         ($($name:ident)*) => { $(
@@ -95,7 +95,7 @@ fn kinds() -> BTreeMap<String, Kind> {
         CTRL_HELLO CTRL_SESSION_CREATE CTRL_SESSION_DESTROY CTRL_REGION_ATTACH CTRL_REGION_DETACH
         CTRL_QUERY OK ERR_INVALID ERR_NO_SESSION ERR_EXISTS ERR_LIMIT ERR_NO_WORKER ERR_UNSUPPORTED
         ERR_MEMORY ERR_BUSY REGION_RING REGION_PINNED REGION_USER GPU_ECC GPU_PEER_SHIFT UTILIZATION_NONE
-        SLOWED_KNOWN SLOWED_BY_CAP SLOWED_BY_TURNS SLOWED_BY_PAUSE
+        SLOWED_KNOWN SLOWED_BY_CAP SLOWED_BY_TURNS SLOWED_BY_PAUSE LIMIT_NONE
         EVENT_WAKE EVENT_ENDED ENDED_DESTROYED ENDED_PROTOCOL ENDED_WORKER ENDED_HOST CMD_DOORBELL
         CMD_SUBMIT CMD_WAITED RING_HEADER_BYTES SLEEPS_ALL SLEEPS_FULL REPLY_DONE REPLY_OUTPUT
     }

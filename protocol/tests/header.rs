@@ -20,7 +20,7 @@ fn expectations() -> Vec<(String, u64)> {
         CMD_DOORBELL CMD_SUBMIT RING_HEADER_BYTES RING_MIN_BYTES RING_MAX_BYTES CMD_MAX_BYTES
         CMD_WAITED IOC_TYPE IOC_INFO IOC_START IOC_ALLOC IOC_PIN IOC_RELEASE IOC_KICK IOC_WAIT
         IOC_SUBMIT IOC_QUERY CAP_QUERY CAP_FILES CTRL_QUERY QUERY_MAX GPU_ECC GPU_PEER_SHIFT UTILIZATION_NONE SLEEPS_ALL
-        SLOWED_KNOWN SLOWED_BY_CAP SLOWED_BY_TURNS SLOWED_BY_PAUSE
+        SLOWED_KNOWN SLOWED_BY_CAP SLOWED_BY_TURNS SLOWED_BY_PAUSE LIMIT_NONE
         SLEEPS_FULL REPLY_DONE REPLY_OUTPUT
     }
     macro_rules! structs { ($($rust:ident $c:literal { $($field:ident $cfield:literal)* })*) => { $(
@@ -60,6 +60,7 @@ fn expectations() -> Vec<(String, u64)> {
         Process "process" { pid "pid" session "session" gpu "gpu" reserved "reserved"
             memory_used "memory_used" }
         GpuUse "gpu_use" { slowed "slowed" reserved "reserved" }
+        Limits "limits" { session_max "session_max" host_max "host_max" pids_max "pids_max" }
         ProcessUse "process_use" { utilization "utilization" reserved "reserved" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }
         Ring "ring" { tail "tail" guest_sleeps "guest_sleeps" head "head"

@@ -87,9 +87,10 @@ fn nvml_divides_the_vms_gpu_time_among_its_busy_processes() {
         let mut busy = uses(&text);
         busy.sort_unstable();
         let sum: u64 = busy.iter().map(|(_, percent)| percent).sum();
-        // Each process's use is rounded up.
-        assert!(sum <= number(&text, "busy") + busy.len() as u64, "{text}");
-        busy.iter().map(|(pid, _)| *pid).eq(pids)
+        // Each process's use is rounded up. The numbers come from two queries, between which the
+        // load may change.
+        let is_divided = sum <= number(&text, "busy") + busy.len() as u64;
+        is_divided && busy.iter().map(|(pid, _)| *pid).eq(pids)
     };
     assert!(eventually(Duration::from_secs(30), both_are_listed), "{}", list(&host, A));
     assert_eq!(uses(&list(&host, B)), []);

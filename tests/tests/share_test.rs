@@ -34,7 +34,11 @@ fn set(host: &Host, words: &[&str]) {
 #[test]
 fn the_program_runs_as_a_session_of_the_vm_under_its_quotas() {
     let (a, _) = roomy(A);
-    let host = Host::start_with(&[(a, "sessions.max = 1"), (TINY, "")]);
+    let host = Host::start_with(&[
+        (a, "sessions.max = 1"),
+        (TINY, ""),
+        (B, "memory.session_max = \"2M\""),
+    ]);
     let report = host.ask(&["test", "a"]);
     let steps = report["steps"].as_array().unwrap();
     let names: Vec<&str> = steps.iter().map(|step| step["step"].as_str().unwrap()).collect();
@@ -56,6 +60,10 @@ fn the_program_runs_as_a_session_of_the_vm_under_its_quotas() {
     assert!(err.contains("of memory.max (2M) on GPU") && err.contains("--memory-max"), "{err}");
     // The guest library's message has the limit, too.
     assert!(err.contains("0 of 2 MiB on GPU 0 (the host's setting memory.max)"), "{err}");
+    assert!(!err.contains("memory.session_max"), "{err}");
+    let (_, err) = fails(&host, &[B.name]);
+    assert!(err.contains("2 MiB on each GPU (memory.session_max)"), "{err}");
+    assert!(err.contains("--memory-session-max"), "{err}");
 }
 
 #[test]

@@ -350,13 +350,7 @@ impl Session {
             );
         }
         if head.result == CuError::OUT_OF_MEMORY.0 {
-            say!(
-                Warn,
-                "{name}: out of GPU memory. This VM's programs use {} (the host's setting memory.max), and \
-                 the setting memory.session_max may allow this program less. The host's operator can raise \
-                 them: vcudactl vm set NAME --memory-max SIZE",
-                self.memory_use()
-            );
+            say!(Warn, "{name}: out of GPU memory. This VM's programs use {}", self.memory_use());
         }
         self.errors.note(head.result, head.posted_error);
         if state & REPLY_OUTPUT != 0 {
@@ -365,11 +359,16 @@ impl Session {
         say!(Trace, "{name} -> {}", head.result);
     }
 
-    /// Describes the VM's use of GPU memory.
+    /// Describes the VM's use of GPU memory, its limits, and how to raise them.
     fn memory_use(&self) -> String {
         let snapshot = self.live.get().map(|live| Snapshot::query(&*live.transport));
         let known = snapshot.and_then(Result::ok);
-        known.map_or("an unknown part of its memory".into(), |snapshot| snapshot.memory_use())
+        let known = known.unwrap_or_default();
+        let used = match known.gpus.is_empty() {
+            true => "an unknown part of its memory".into(),
+            false => known.memory_use(),
+        };
+        used + &known.memory_limits()
     }
 
     /// Returns the error of a context that has failed. Until the context is destroyed, most calls

@@ -47,8 +47,8 @@ impl Live {
             if let TransportError::Refused { status: ERR_NO_WORKER, .. } = error
                 && let Ok(snapshot) = Snapshot::query(&*transport)
             {
-                let memory = snapshot.memory_use();
-                say!(Error, "this VM's programs use {memory} (the host's setting memory.max)");
+                let (used, limits) = (snapshot.memory_use(), snapshot.memory_limits());
+                say!(Error, "this VM's programs use {used}{limits}");
             }
         })?;
         let base = started.region.as_ptr();

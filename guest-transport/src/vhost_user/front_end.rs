@@ -8,6 +8,7 @@ use super::requests::{Requests, Signals};
 use super::shared_files::MemoryTable;
 use super::user_pages::UserPages;
 use crate::error::TransportError;
+use crate::facts::Snapshot;
 use crate::mapping::Mapping;
 use crate::mapping::{map_fixed, reserve_fixed};
 use crate::refusal::Request;
@@ -147,6 +148,13 @@ impl VhostUser {
         self.control.ask("HELLO", &[hello.as_bytes()], &mut []).map(drop)
     }
 
+    /// Explains a refusal by the host.
+    fn explained(&self, error: TransportError, request: Request) -> TransportError {
+        error
+            .explained(request, &self.config)
+            .with_limits_of_host(|| Snapshot::process_limits_of(self))
+    }
+
     /// Attaches pages of guest memory as a region. Returns the region's id.
     fn attach(
         &self,
@@ -168,7 +176,7 @@ impl VhostUser {
         let parts = std::iter::once(request.as_bytes());
         let parts: Vec<_> = parts.chain(segments.iter().map(Segment::as_bytes)).collect();
         let attached = self.control.ask("to attach pages", &parts, &mut []);
-        attached.map_err(|error| error.explained(Request::Region, &self.config))?;
+        attached.map_err(|error| self.explained(error, Request::Region))?;
         Ok(region)
     }
 
@@ -262,7 +270,7 @@ impl Transport for VhostUser {
             env_len: env.len() as u32,
         };
         let created = self.control.ask("a session", &[create.as_bytes(), env], &mut []);
-        created.map_err(|error| error.explained(Request::Session, &self.config))?;
+        created.map_err(|error| self.explained(error, Request::Session))?;
         let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
         let pages = self.memory.allocate(len)?;
         let region = Mapping::shared(self.memory.fd(), pages.offset, pages.len)?;

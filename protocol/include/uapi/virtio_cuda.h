@@ -210,6 +210,19 @@ struct virtio_cuda_gpu_use {
 	__le32 reserved;
 };
 
+/* Value of a limit that doesn't exist. */
+#define VIRTIO_CUDA_LIMIT_NONE 0xffffffffffffffff
+
+/*
+ * Limits of the VM, for messages. Follows struct virtio_cuda_gpu_use in the
+ * same entry. 0 if unknown.
+ */
+struct virtio_cuda_limits {
+	__le64 session_max; /* bytes of the GPU's memory for a session */
+	__le64 host_max; /* bytes of host memory for the VM's host processes */
+	__le64 pids_max; /* number of those processes and their threads */
+};
+
 struct virtio_cuda_process {
 	__le32 pid; /* as in virtio_cuda_session_create */
 	__le32 session;

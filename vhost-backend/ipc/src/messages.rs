@@ -425,6 +425,19 @@ pub struct VmFacts {
     /// The fraction of its GPU's time that each of `processes` has used in the last second, in units
     /// of 0.01%. `None` if unknown.
     pub process_shares: Vec<Option<u16>>,
+    /// The VM's limits, for messages.
+    pub limits: VmLimits,
+}
+
+/// Limits of a VM, for messages in its guest. `None` if there is no such limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmLimits {
+    /// `memory.session_max`, in bytes.
+    pub session_max: Option<u64>,
+    /// `memory.host_max`, in bytes.
+    pub host_max: Option<u64>,
+    /// `pids.max`.
+    pub pids_max: Option<u64>,
 }
 
 /// What slows a VM down on a GPU.

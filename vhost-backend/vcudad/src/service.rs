@@ -396,13 +396,14 @@ impl Service {
     /// Replies to a guest's query about its GPUs.
     fn send_facts(&mut self, id: VmId, request: u64) {
         let Some(state) = self.vms.get(id) else { return };
-        let facts = self.sessions.guest_facts(
+        let mut facts = self.sessions.guest_facts(
             &self.driver,
             &self.gpus,
             id,
             state.vm.spec.sharing,
             &state.gpus,
         );
+        facts.limits = state.limits();
         self.send_to_device(id, &BrokerToDevice::Facts { request, facts }, &[]);
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::plain::Plain;
-use protocol::uapi::{self, Attributes, Facts, Gpu, GpuUse, Process, ProcessUse};
+use protocol::uapi::{self, Attributes, Facts, Gpu, GpuUse, Limits, Process, ProcessUse};
 
 use host_ipc::gpu::PcieLink;
 use host_ipc::messages::{
-    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmSlowed,
+    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmLimits, VmSlowed,
 };
 
 /// Token bucket for queries to the broker: its size, and the time in which one token is added. If
@@ -73,7 +73,8 @@ impl<A: Clone> Questions<A> {
 }
 
 /// Size of the entry of a GPU.
-const GPU_BYTES: usize = size_of::<Gpu>() + size_of::<Attributes>() + size_of::<GpuUse>();
+const GPU_BYTES: usize =
+    size_of::<Gpu>() + size_of::<Attributes>() + size_of::<GpuUse>() + size_of::<Limits>();
 /// Size of the entry of a process.
 const PROCESS_BYTES: usize = size_of::<Process>() + size_of::<ProcessUse>();
 
@@ -100,6 +101,7 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
         bytes.extend_from_slice(encode_attributes(values).as_bytes());
         let slowed = encode_slowed(facts.slowed.get(index).copied().flatten());
         bytes.extend_from_slice(GpuUse { slowed, reserved: 0 }.as_bytes());
+        bytes.extend_from_slice(encode_limits(&facts.limits).as_bytes());
     }
     for (index, process) in processes.iter().enumerate() {
         let share = facts.process_shares.get(index).copied().flatten();
@@ -173,6 +175,15 @@ fn encode_slowed(slowed: Option<VmSlowed>) -> u32 {
         (by_pause, uapi::SLOWED_BY_PAUSE),
     ];
     bits.iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum()
+}
+
+fn encode_limits(limits: &VmLimits) -> Limits {
+    let limit = |value: Option<u64>| value.unwrap_or(uapi::LIMIT_NONE);
+    Limits {
+        session_max: limit(limits.session_max),
+        host_max: limit(limits.host_max),
+        pids_max: limit(limits.pids_max),
+    }
 }
 
 fn encode_link(link: PcieLink) -> u32 {
@@ -250,6 +261,7 @@ mod tests {
             module_loading: 2,
             slowed: vec![Some(VmSlowed { by_cap: true, ..VmSlowed::default() }), None],
             process_shares: vec![Some(1234), None],
+            limits: VmLimits { session_max: None, host_max: Some(5), pids_max: Some(6) },
         };
         let bytes = encode(&facts);
         assert!(bytes.len() <= uapi::QUERY_MAX);
@@ -272,6 +284,9 @@ mod tests {
         };
         let known = uapi::SLOWED_KNOWN | uapi::SLOWED_BY_CAP;
         assert_eq!([slowed(0), slowed(1), slowed(15)], [known, 0, 0]);
+        let limits = Limits::from_bytes(&bytes[after + size_of::<GpuUse>()..]).unwrap();
+        let expected = Limits { session_max: uapi::LIMIT_NONE, host_max: 5, pids_max: 6 };
+        assert_eq!(limits, expected);
         let processes = &bytes[size_of::<Facts>() + 16 * head.gpu_bytes as usize..];
         let shares = processes.chunks_exact(head.process_bytes as usize).map(|entry| {
             ProcessUse::from_bytes(&entry[size_of::<Process>()..]).unwrap().utilization

@@ -140,6 +140,11 @@ impl Cgroups {
 }
 
 impl Defaults {
+    /// Returns the limits of memory and of processes that apply with these settings.
+    pub(crate) fn or(self, host_max: Option<u64>, pids: Option<u64>) -> (Option<u64>, Option<u64>) {
+        (host_max.or(self.memory), pids.or(self.pids))
+    }
+
     /// Raises the limits to those of `new`, after a change of the VM's settings. They aren't
     /// reduced, because the kernel would then kill workers that already use more. Returns what to
     /// change.

@@ -4,7 +4,8 @@
 use control_api::Sharing;
 use host_ipc::gpu::{Attributes, GpuFacts, NvLinks, PcieLinks, PeerAccess, Probed};
 use host_ipc::messages::{
-    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmProcess, VmSlowed, WorkerId,
+    MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmLimits, VmProcess, VmSlowed,
+    WorkerId,
 };
 use memory_ledger::{GpuId, Ledger, VmId};
 
@@ -22,7 +23,7 @@ pub(crate) struct Serving {
 /// Room for the attributes of a VM's GPUs in a message. Those of a GPU take about 400 bytes.
 const ATTRIBUTES_ROOM: usize = 4000;
 
-/// Collects the facts for one VM, without its GPUs' attributes. `gpus` is in the order of the device ordinals in the VM's
+/// Collects the facts for one VM, without its GPUs' attributes and its limits. `gpus` is in the order of the device ordinals in the VM's
 /// sessions. `time` returns the VM's share of a GPU's time over the last second, in units of 0.01%, and
 /// what slows the VM down there. `links` returns the GPU's PCIe links and NVLinks.
 pub(crate) fn collect(
@@ -75,6 +76,7 @@ pub(crate) fn collect(
         module_loading: driver.module_loading,
         slowed,
         process_shares,
+        limits: VmLimits::default(),
     }
 }
 
@@ -272,6 +274,7 @@ mod tests {
             links: vec![links_to; MAX_FACTS_GPUS],
             slowed: vec![Some(VmSlowed::default()); MAX_FACTS_GPUS],
             process_shares: vec![Some(10000); MAX_FACTS_PROCESSES],
+            limits: VmLimits { session_max: Some(max), host_max: Some(max), pids_max: Some(max) },
             attributes: attributes_of(&driver, &gpus, Sharing::Exclusive),
             ..VmFacts::default()
         };

@@ -6,6 +6,7 @@ use crate::config::Vm;
 use crate::processes::spawner::Spawner;
 use crate::vm::cgroup::{Cgroups, Defaults};
 use crate::vm::socket::VmSocket;
+use host_ipc::messages::VmLimits;
 use host_ipc::spawner::{Call, NewVm, Part, ProcessId, Refusal};
 
 /// The resources of a VM. Dropping this removes them. By then, the VM's processes must have ended.
@@ -45,6 +46,13 @@ impl Resources {
     pub(crate) fn restore(spawner: &Spawner, cgroups: &Cgroups, vm: &Vm, gpus: usize) -> Self {
         let defaults = cgroups.defaults(vm, gpus);
         Self { spawner: spawner.clone(), vm: vm.name.clone(), defaults }
+    }
+
+    /// Returns the limits that apply to a VM's processes.
+    pub(crate) fn limits(&self, vm: &Vm) -> VmLimits {
+        let memory = &vm.spec.memory;
+        let (host_max, pids_max) = self.defaults.or(memory.host_max, vm.spec.pids.max);
+        VmLimits { session_max: memory.session_max, host_max, pids_max }
     }
 
     /// Raises the default limits in the VM's cgroup after a change of its settings.

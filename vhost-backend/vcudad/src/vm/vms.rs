@@ -29,7 +29,7 @@ use crate::vm::resources::Resources;
 use crate::vm::socket::VmSocket;
 use crate::vm::touched::Touched;
 use control_server::handle::Answer;
-use host_ipc::messages::Refusal;
+use host_ipc::messages::{Refusal, VmLimits};
 use host_ipc::spawner::ProcessId;
 use memory_ledger::{GpuId, VmId};
 
@@ -196,6 +196,11 @@ impl VmState {
             }
         }
         Ok(())
+    }
+
+    /// Returns the limits of the VM that its guest's messages name.
+    pub(crate) fn limits(&self) -> VmLimits {
+        self.resources.as_ref().map(|resources| resources.limits(&self.vm)).unwrap_or_default()
     }
 
     /// Raises the default limits in the VM's cgroup after a change of its settings.
