@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use control_api::{
-    Activity, ApiError, ErrorCode, GpuRequest, Percent, RefusedCalls, RefusedCounts, Sharing,
-    VmOrigin, VmPatch, VmSpec,
+    Activity, ApiError, Class, ErrorCode, GpuRequest, Percent, RefusedCalls, RefusedCounts,
+    Sharing, VmOrigin, VmPatch, VmSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -486,6 +486,12 @@ impl Vms {
             }
         }
         sets
+    }
+
+    /// Returns true if a VM with the class latency uses one of these GPUs.
+    pub(crate) fn has_latency_vm(&self, gpus: &[GpuId]) -> bool {
+        let mut latency = self.iter().filter(|(_, state)| state.vm.spec.class == Class::Latency);
+        latency.any(|(_, state)| state.gpus.iter().any(|gpu| gpus.contains(gpu)))
     }
 
     /// Returns the sets of GPUs on which VMs use MPS.

@@ -24,16 +24,30 @@ impl Sessions {
     }
 
     /// Like `refill`, after a session of this VM has taken a warm worker. The new workers' contexts
-    /// could disturb latency VMs, so they are started one after another, each in a window of the VM.
+    /// could disturb latency VMs. For GPUs of latency VMs, workers are therefore started one after
+    /// another, each in a window of the VM.
     pub(super) fn refill_after(&mut self, vm: VmId, vms: &Vms, gpus: &Gpus) {
-        let sets = vms.warm_sets(gpus);
-        let needs = sets.into_iter().find(|set| self.workers.needs_warm(set));
-        let Some(set) = needs.filter(|_| self.scheduler.is_enabled() && self.refill.is_none())
-        else {
+        if !self.scheduler.is_enabled() {
             return self.refill(vms, gpus);
-        };
+        }
+        self.refill_without_latency(vms, gpus);
+        let mut sets = vms.warm_sets(gpus).into_iter();
+        let needs = sets.find(|set| vms.has_latency_vm(set) && self.workers.needs_warm(set));
+        let Some(set) = needs.filter(|_| self.refill.is_none()) else { return };
         self.scheduler.begin_start(vm, set[0]);
         self.refill = Some(Refill { vm, gpus: set, worker: None });
+    }
+
+    /// Starts warm workers for the sets of GPUs that no latency VM uses. A few of them start at once for
+    /// each set, so that a burst of short programs finds warm workers again soon.
+    pub(super) fn refill_without_latency(&mut self, vms: &Vms, gpus: &Gpus) {
+        let sets = vms.warm_sets(gpus);
+        self.workers.end_free_outside(&sets);
+        for set in sets.into_iter().filter(|set| !vms.has_latency_vm(set)) {
+            while self.workers.may_start_beside_others(&set)
+                && self.start_worker(set.clone(), None, vms, gpus).is_some()
+            {}
+        }
     }
 
     /// Starts the next warm worker, after the scheduler has permitted it.

@@ -108,8 +108,12 @@ impl Sessions {
                 if has_session {
                     self.assign(id, vms, gpus);
                 }
-                if let Some(vm) = self.end_refill_of(id) {
-                    self.refill_after(vm, vms, gpus);
+                match self.end_refill_of(id) {
+                    Some(vm) => self.refill_after(vm, vms, gpus),
+                    None if !has_session && self.scheduler.is_enabled() => {
+                        self.refill_without_latency(vms, gpus);
+                    }
+                    None => {}
                 }
             }
             WorkerEffect::Announce => self.announce(id, vms),

@@ -22,6 +22,9 @@ use serde::{Deserialize, Serialize};
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a worker may take to exit after its channels or its session have ended.
 const EXIT_TIME: Duration = Duration::from_secs(1);
+/// Maximum number of warm workers that start at the same time for a set of GPUs after sessions have
+/// taken warm workers. Starting more of them would take CPU time from the sessions.
+const START_AT_ONCE: usize = 4;
 /// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
 
@@ -322,6 +325,15 @@ impl Workers {
         self.free(gpus) < self.warm_target && self.failures < MAX_FAILURES
     }
 
+    /// Returns true if another warm worker should be started for a set of GPUs while others are starting.
+    pub(crate) fn may_start_beside_others(&self, gpus: &[GpuId]) -> bool {
+        let starts = |worker: &Worker| {
+            worker.is_free() && worker.phase == Phase::Starting && worker.gpus == gpus
+        };
+        self.failures < MAX_FAILURES
+            && may_start(self.free(gpus), self.count(starts), self.warm_target)
+    }
+
     /// Returns the memory to reserve on a GPU for its warm workers, given that a context takes
     /// `context_bytes`. This memory is charged to no VM.
     pub(crate) fn warm_bytes(&self, context_bytes: u64) -> u64 {
@@ -412,5 +424,35 @@ impl Workers {
             worker.session = Some(session);
         }
         Ok(id)
+    }
+}
+
+/// Returns true if another warm worker should be started beside those that are starting, which are among
+/// the `free` ones.
+fn may_start(free: usize, starting: usize, target: usize) -> bool {
+    free < target && starting < START_AT_ONCE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A burst of programs takes all warm workers. They are replaced a few at a time, and exactly as many
+    /// as there were.
+    #[test]
+    fn a_few_warm_workers_start_at_once_until_there_are_enough() {
+        for target in [0, 1, 4, 20] {
+            let (mut free, mut starting, mut rounds) = (0, 0, 0);
+            while free < target || starting > 0 {
+                while may_start(free, starting, target) {
+                    (free, starting) = (free + 1, starting + 1);
+                }
+                assert!(starting <= START_AT_ONCE && free <= target, "{free} of {target}");
+                assert!(starting == START_AT_ONCE || free == target, "{starting} starting");
+                // One of them becomes warm.
+                (starting, rounds) = (starting - 1, rounds + 1);
+            }
+            assert_eq!((free, rounds), (target, target));
+        }
     }
 }
