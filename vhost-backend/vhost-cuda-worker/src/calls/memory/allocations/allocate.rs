@@ -226,11 +226,8 @@ pub(in crate::calls) fn report_free_memory(cx: &Cx<'_>, reply: ReplyTo) {
 
 fn free_memory(cx: &Cx<'_>) -> CuResult<api::CuMemGetInfoV2Answer> {
     let device = cx.enter()?.device;
-    let (mut free, mut total) = (0, 0);
-    // SAFETY: the pointers are to local variables.
-    unsafe { cx.driver().cuMemGetInfo(&mut free, &mut total)? };
     let usage = cx.shared.session.ledger.usage(device);
-    let left = usage.max.saturating_sub(usage.used) as usize;
+    let (free, total) = cx.shared.memory.gpu_free.within(cx, device, usage)?;
     let total = total.min(usage.max as usize);
-    Ok(api::CuMemGetInfoV2Answer { free: free.min(left).min(total), total })
+    Ok(api::CuMemGetInfoV2Answer { free: free.min(total), total })
 }

@@ -6,6 +6,7 @@
 //! | `plan` | the allocations in the window for device memory |
 //! | `space` | the addresses and the physical memory that the guest manages itself |
 //! | `pools` | memory pools |
+//! | `gpu_free` | the GPU's free memory |
 //! | `peers` | which GPUs can access one another's memory |
 //! | `access` | giving GPUs access to memory |
 //! | `physical` | how the driver is asked for physical memory |
@@ -28,6 +29,7 @@ mod access;
 mod allocate;
 mod asynchronous;
 mod charged;
+mod gpu_free;
 mod peers;
 mod physical;
 mod plan;

@@ -6,6 +6,7 @@ use cuda_api::sys::CUmemAllocationGranularity_flags;
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
 use super::charged::Exporting;
+use super::gpu_free::GpuFree;
 use super::peers::Peers;
 use super::physical::properties;
 use super::plan::{Freeing, Mapping, Plan, WINDOW};
@@ -31,6 +32,7 @@ pub(in crate::calls) struct Memory {
     pub space: Mutex<Space>,
     pub foreign: Mutex<Spans<Foreign>>,
     pub peers: Peers,
+    pub gpu_free: GpuFree,
     /// Held while memory is being exported, so that no call returns the name of an export that
     /// hasn't begun. Locked before the other locks.
     pub exporting: Mutex<Exporting>,
@@ -70,7 +72,8 @@ impl Memory {
         let space = Mutex::new(Space::new(granule as u64));
         let peers = Peers::new(driver, devices);
         let peers = peers.map_err(|error| failed("cuDeviceCanAccessPeer", error))?;
-        Ok(Self { plan, space, foreign: Mutex::default(), peers, exporting: Mutex::default() })
+        let (foreign, exporting, gpu_free) = Default::default();
+        Ok(Self { plan, space, foreign, peers, gpu_free, exporting })
     }
 
     /// Fails unless all of these bytes belong to the session. The worker's own memory never does.

@@ -1,0 +1,98 @@
+//! The GPU's free memory, which cuMemGetInfo needs beside the VM's quota.
+//!
+//! The driver asks the GPU for it with an operation that the supervisor checks, so a call takes five
+//! times as long as natively. Nearly always, the GPU has more free memory than the VM may still use,
+//! and then the result doesn't depend on it. So the driver isn't asked again for a short time.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use host_ipc::gate::MemoryUsage;
+
+use crate::calls::commands::cx::Cx;
+use crate::calls::lock;
+use crate::driver::{CuError, CuResult};
+
+/// How long an answer of the driver is used. Other VMs may allocate memory meanwhile.
+const RECENT: Duration = Duration::from_millis(10);
+/// The memory that the GPU must have had free beyond what the VM may use.
+const MARGIN: usize = 1 << 30;
+
+/// An answer of the driver.
+#[derive(Clone, Copy)]
+struct Seen {
+    at: Instant,
+    free: usize,
+    total: usize,
+    /// What the VM used then.
+    used: u64,
+}
+
+impl Seen {
+    /// Returns whether the GPU certainly has this much free memory.
+    fn has_free(&self, left: usize, used: u64) -> bool {
+        let since = used.saturating_sub(self.used) as usize;
+        self.at.elapsed() < RECENT
+            && left
+                .checked_add(since)
+                .and_then(|sum| sum.checked_add(MARGIN))
+                .is_some_and(|need| self.free >= need)
+    }
+}
+
+/// The last answers of the driver, by device.
+#[derive(Default)]
+pub(in crate::calls) struct GpuFree {
+    seen: Mutex<HashMap<i32, Seen>>,
+}
+
+impl GpuFree {
+    /// Returns the memory that the VM may still use, within the GPU's free memory, and the GPU's
+    /// memory. The context must be current.
+    pub(in crate::calls) fn within(
+        &self,
+        cx: &Cx<'_>,
+        device: i32,
+        usage: MemoryUsage,
+    ) -> CuResult<(usize, usize)> {
+        let left = usage.max.saturating_sub(usage.used) as usize;
+        let seen = lock(&self.seen).get(&device).copied();
+        if let Some(seen) = seen
+            && seen.has_free(left, usage.used)
+            && works(cx)
+        {
+            return Ok((left, seen.total));
+        }
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are to local variables.
+        unsafe { cx.driver().cuMemGetInfo(&mut free, &mut total)? };
+        let seen = Seen { at: Instant::now(), free, total, used: usage.used };
+        lock(&self.seen).insert(device, seen);
+        Ok((free.min(left), total))
+    }
+}
+
+/// Returns whether the current context works. If a kernel has failed in it, cuMemGetInfo reports that.
+fn works(cx: &Cx<'_>) -> bool {
+    // SAFETY: the legacy stream always exists.
+    let state = unsafe { cx.driver().cuStreamQuery(std::ptr::null_mut()) };
+    matches!(state, Ok(()) | Err(CuError::NOT_READY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_counts_while_it_leaves_no_doubt() {
+        let seen = Seen { at: Instant::now(), free: 3 << 30, total: 4 << 30, used: 100 };
+        assert!(seen.has_free(2 << 30, 100));
+        assert!(seen.has_free(2 << 30, 50));
+        assert!(!seen.has_free(2 << 30, 101), "the VM has allocated since");
+        assert!(!seen.has_free((2 << 30) + 1, 100), "less than the margin is left");
+        assert!(!seen.has_free(usize::MAX, u64::MAX));
+        let old = Seen { at: Instant::now() - RECENT, ..seen };
+        assert!(!old.has_free(0, 100));
+    }
+}
