@@ -93,6 +93,8 @@ try-apt: deps
 	@tests/guest-apt.sh "$$(images/guest-package.sh)"
 
 check: deps
+	$(SAY) 'conflict markers'
+	@! git grep -nE '^(<<<<<<<|>>>>>>>) '
 	$(SAY) 'formatting'
 	@cargo fmt --all --check
 	$(SAY) 'generated code'
