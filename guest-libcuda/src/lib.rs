@@ -35,6 +35,7 @@ mod session;
 mod settled;
 mod shareable;
 mod software;
+mod staged;
 mod stats;
 mod tensor_maps;
 mod thread;

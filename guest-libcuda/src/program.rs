@@ -47,3 +47,22 @@ pub unsafe fn bytes_at<'a>(address: usize, len: usize) -> &'a [u8] {
     // SAFETY: the caller promises that the bytes are valid and don't change.
     unsafe { std::slice::from_raw_parts(address as *const u8, len) }
 }
+
+const PAGE: usize = 4096;
+
+/// Returns whether the kernel hasn't allocated the page at an address yet.
+pub fn is_fresh(address: usize) -> bool {
+    let mut present = 0u8;
+    // SAFETY: the kernel checks the page, and writes one byte.
+    let known = unsafe { libc::mincore((address / PAGE * PAGE) as *mut _, PAGE, &mut present) };
+    known == 0 && present & 1 == 0
+}
+
+/// Makes the kernel allocate the pages of memory that the program wants to be written. All at once, that
+/// takes less time than a page fault for each page. A failure has no effect: the write itself shows what
+/// is wrong with the memory.
+pub fn populate(address: usize, len: usize) {
+    let start = address / PAGE * PAGE;
+    // SAFETY: the kernel checks the range. Populating pages doesn't change their contents.
+    unsafe { libc::madvise(start as *mut _, address + len - start, libc::MADV_POPULATE_WRITE) };
+}

@@ -1,65 +1,21 @@
 //! Copies. If the GPU can access both sides, the worker just copies. If the program can, but the GPU
 //! can't, the calling thread copies. Other data in the program's pageable memory is sent in commands
-//! or replies if it is short, and otherwise in pieces through the arena, with several pieces in
-//! flight.
+//! or replies if it is short, and otherwise through the arena ([`staged`]).
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::memory::{Place, Route};
-use crate::program::{bytes_at, copy_from, copy_to, copy_within};
-use crate::session::arena::Part;
+use crate::program::{bytes_at, copy_to, copy_within};
 use crate::session::{Pending, Work};
 use crate::settled;
-use crate::stats;
+use crate::staged;
+pub use crate::staged::Copy;
 use crate::thread;
-use protocol::calls::{
-    VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut, VcudaCopyOutAnswer, VcudaCopyOutStaged,
-};
+use protocol::calls::{VcudaCopy, VcudaCopyIn, VcudaCopyOut, VcudaCopyOutAnswer};
 use protocol::codec::Answer;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 use std::collections::VecDeque;
-
-/// The maximum length in bytes of a piece that goes through the arena.
-pub const PIECE: usize = 1 << 20;
-const SMALLEST_PIECE: usize = 128 << 10;
-
-/// A copy of contiguous bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    pub dst: u64,
-    pub src: u64,
-    pub len: usize,
-    /// The id of the stream that the copy is queued in.
-    pub stream: StreamId,
-    /// Whether to return only when the program may use its own memory again.
-    pub blocking: bool,
-}
-
-fn piece_of(len: usize) -> usize {
-    (len / 4).next_multiple_of(SMALLEST_PIECE).clamp(SMALLEST_PIECE, PIECE)
-}
-
-/// Allocates a part of the arena for a piece of a copy. As long as no part is free, calls
-/// `finish_own`, which must finish one of the caller's own pieces or return false if it has none.
-pub fn take_part(
-    driver: &Driver,
-    len: usize,
-    mut finish_own: impl FnMut() -> CuResult<bool>,
-) -> CuResult<Part> {
-    let session = &driver.session;
-    let arena = session.arena()?;
-    session.reap_uploads(false);
-    loop {
-        if let Some(part) = arena.try_take(len) {
-            stats::count_bytes(len);
-            return Ok(part);
-        }
-        if !finish_own()? && !session.reap_uploads(true) {
-            return Ok(arena.take(len));
-        }
-    }
-}
 
 /// Copies between any two kinds of memory.
 ///
@@ -166,57 +122,8 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
         let data = unsafe { bytes_at(copy.src as usize, copy.len) };
         return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });
     }
-    let arena = session.arena()?;
-    let piece = piece_of(copy.len);
-    let mut own: VecDeque<(Part, Pending)> = VecDeque::new();
-    let mut sent = 0;
-    let mut result = Ok(());
-    let finish_first = |own: &mut VecDeque<(Part, Pending)>| -> CuResult<bool> {
-        let Some((part, pending)) = own.pop_front() else { return Ok(false) };
-        let replied = session.finish(pending)?;
-        arena.give(part);
-        replied.result()?;
-        Ok(true)
-    };
-    while sent < copy.len && result.is_ok() {
-        let len = piece.min(copy.len - sent);
-        result = take_part(driver, len, || finish_first(&mut own)).and_then(|part| {
-            // SAFETY: the part has room for `len` bytes and belongs to this copy.
-            let to = unsafe { std::slice::from_raw_parts_mut(arena.ptr(part), len) };
-            // SAFETY: the source is valid, as the caller promises.
-            unsafe { copy_from(copy.src as usize + sent, to) };
-            let staged = VcudaCopyInStaged {
-                dst: copy.dst + sent as u64,
-                arena: part.offset as u64,
-                len,
-                h_stream: copy.stream,
-            };
-            match session.begin(&staged, 0) {
-                Ok(pending) => {
-                    own.push_back((part, pending));
-                    Ok(())
-                }
-                Err(error) => {
-                    arena.give(part);
-                    Err(error)
-                }
-            }
-        });
-        sent += len;
-    }
-    if !copy.blocking && result.is_ok() {
-        session.leave_uploads(own);
-        return Ok(());
-    }
-    loop {
-        match finish_first(&mut own) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => result = result.and(Err(error)),
-        }
-    }
-    result?;
-    session.report_posted_error()
+    // SAFETY: the source is valid, as the caller promises.
+    unsafe { staged::upload(driver, copy) }
 }
 
 /// Copies from the GPU to pageable memory.
@@ -229,7 +136,7 @@ unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
         // SAFETY: the destination is valid, as the caller promises.
         true => unsafe { download_inline(driver, copy) },
         // SAFETY: as above.
-        false => unsafe { download_staged(driver, copy) },
+        false => unsafe { staged::download(driver, copy) },
     };
     driver.flush_output();
     result?;
@@ -262,70 +169,6 @@ unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
     // SAFETY: the destination is valid, as the caller promises.
     unsafe { copy_to(copy.dst as usize, &answer.data) };
     Ok(())
-}
-
-/// Copies data from the GPU to pageable memory through the arena.
-///
-/// # Safety
-///
-/// The requirements of [`download`] apply.
-unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
-    let session = &driver.session;
-    let arena = session.arena()?;
-    let piece = piece_of(copy.len);
-    let mut own: VecDeque<(Part, Pending, usize, usize)> = VecDeque::new();
-    let mut asked = 0;
-    let mut result = Ok(());
-    let finish_first = |own: &mut VecDeque<(Part, Pending, usize, usize)>| -> CuResult<bool> {
-        let Some((part, pending, at, len)) = own.pop_front() else { return Ok(false) };
-        let replied = session.finish(pending)?;
-        if replied.result().is_ok() {
-            // SAFETY: the worker has filled the part's first `len` bytes and is done with it.
-            let from = unsafe { std::slice::from_raw_parts(arena.ptr(part), len) };
-            // SAFETY: the destination is valid, as the caller promises.
-            unsafe { copy_to(copy.dst as usize + at, from) };
-        }
-        arena.give(part);
-        replied.result()?;
-        Ok(true)
-    };
-    while asked < copy.len && result.is_ok() {
-        let len = piece.min(copy.len - asked);
-        // A few pieces in flight keep both the GPU and this thread busy, and leave room in the
-        // arena for other threads.
-        while own.len() >= 6 && result.is_ok() {
-            result = finish_first(&mut own).map(drop);
-        }
-        if result.is_err() {
-            break;
-        }
-        result = take_part(driver, len, || finish_first(&mut own)).and_then(|part| {
-            let staged = VcudaCopyOutStaged {
-                src: copy.src + asked as u64,
-                arena: part.offset as u64,
-                len,
-                h_stream: copy.stream,
-            };
-            match session.begin(&staged, 0) {
-                Ok(pending) => {
-                    own.push_back((part, pending, asked, len));
-                    Ok(())
-                }
-                Err(error) => {
-                    arena.give(part);
-                    Err(error)
-                }
-            }
-        });
-        asked += len;
-    }
-    loop {
-        match finish_first(&mut own) {
-            Ok(true) => {}
-            Ok(false) => return result,
-            Err(error) => result = result.and(Err(error)),
-        }
-    }
 }
 
 /// Copies many short rows from the GPU to pageable memory, with several requests in flight.

@@ -1,6 +1,7 @@
 //! Code shared by the guest libraries: access to the device, through the kernel driver or as a
 //! vhost-user front end, and logging.
 
+pub mod copiers;
 mod error;
 pub mod facts;
 mod in_children;

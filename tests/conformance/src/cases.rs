@@ -51,6 +51,7 @@ mod managed_variable;
 mod memory;
 mod misuse;
 mod module;
+mod pageable;
 mod peer;
 mod pointer_attributes;
 mod pool;
@@ -132,6 +133,7 @@ const FAMILIES: &[&[Case]] = &[
     host_kinds::CASES,
     host_memory::CASES,
     invalid_arguments::CASES,
+    pageable::CASES,
     peer::CASES,
     library::CASES,
     managed_location::CASES,

@@ -1,0 +1,17 @@
+//! Jobs, the parts of a copy.
+
+/// The maximum number of a call's jobs that have been submitted and whose ends it hasn't received.
+pub const JOBS: usize = 64;
+
+/// A part of a copy. The copy's function gives the numbers their meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// [`Batch::finished`](super::Batch::finished) returns it after the job.
+    pub tag: usize,
+    pub from: usize,
+    pub to: usize,
+    pub len: usize,
+}
+
+/// A function that executes jobs. It must not panic.
+pub type Run<'a> = dyn Fn(Job) + Sync + 'a;

@@ -1,0 +1,66 @@
+//! The state that calls and helpers share.
+
+use super::fifo::Fifo;
+use super::job::{Job, Run};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// The maximum that `VIRTIO_CUDA_COPY_THREADS` can set.
+pub const MOST_HELPERS: usize = 16;
+/// The number of calls that the threads can help at the same time. Other calls copy alone.
+pub const LINES: usize = 8;
+
+/// The jobs of a call.
+#[derive(Clone, Copy)]
+pub struct Line {
+    /// `None` if no call uses this line.
+    pub run: Option<&'static Run<'static>>,
+    pub queued: Fifo<Job>,
+    pub done: Fifo<usize>,
+    /// The number of jobs that helpers are executing.
+    pub running: usize,
+}
+
+/// A helper, or room for one.
+#[derive(Default)]
+pub struct Helper {
+    pub exists: bool,
+    pub handle: Option<JoinHandle<()>>,
+    /// Whether the thread is exiting, and must be joined.
+    pub exits: bool,
+}
+
+pub struct State {
+    pub lines: [Line; LINES],
+    /// The line at which a helper looks for work first.
+    pub next: usize,
+    pub threads: [Helper; MOST_HELPERS],
+    /// The number of helpers that haven't exited.
+    pub helpers: usize,
+    /// How many of these have started.
+    pub started: usize,
+    /// How many of these wait for work.
+    pub idle: usize,
+    /// The number of [`Kept`] values.
+    pub kept: usize,
+}
+
+pub static STATE: Mutex<State> = Mutex::new(State {
+    lines: [Line { run: None, queued: Fifo::new(), done: Fifo::new(), running: 0 }; LINES],
+    next: 0,
+    threads: [const { Helper { exists: false, handle: None, exits: false } }; MOST_HELPERS],
+    helpers: 0,
+    started: 0,
+    idle: 0,
+    kept: 0,
+});
+/// There is work.
+pub static WORK: Condvar = Condvar::new();
+/// A helper has started or exited, or couldn't be started.
+pub static CHANGED: Condvar = Condvar::new();
+/// A helper has executed a job of the line.
+pub static DONE: [Condvar; LINES] = [const { Condvar::new() }; LINES];
+
+pub fn lock() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,182 @@
+//! The helpers' threads.
+
+use super::state::{CHANGED, DONE, Helper, LINES, MOST_HELPERS, State, WORK, lock};
+use std::sync::{MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// The maximum number of threads, unless `VIRTIO_CUDA_COPY_THREADS` is set. With the calling
+/// thread, five threads copy.
+const HELPERS: usize = 4;
+/// How long a thread waits for work before it exits.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Returns how many threads can help a call: with the calling thread, they use at most half of the
+/// CPUs, or one. The program, and the worker if there is no VM, need the others.
+pub fn helpers() -> usize {
+    static NUMBER: OnceLock<usize> = OnceLock::new();
+    *NUMBER.get_or_init(|| {
+        let set = std::env::var("VIRTIO_CUDA_COPY_THREADS").ok();
+        // This crate's tests need helpers on small machines, too.
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        let cpus = if cfg!(test) { 8 } else { cpus };
+        number(set.as_deref(), cpus)
+    })
+}
+
+fn number(set: Option<&str>, cpus: usize) -> usize {
+    match set.and_then(|text| text.trim().parse::<usize>().ok()) {
+        Some(number) => number.min(MOST_HELPERS),
+        None => (cpus.saturating_sub(1) / 2).min(HELPERS),
+    }
+}
+
+/// Keeps the helpers as they are.
+pub struct Kept(());
+
+/// Starts all helpers, and keeps them from exiting as long as the result exists. Meanwhile they
+/// don't allocate, free, or write memory that they share with the program. So jobs can replace pages
+/// of the program without losing anything that helpers write to these pages.
+pub fn keep() -> Kept {
+    let mut state = lock();
+    state.kept += 1;
+    let kept = Kept(());
+    while state.helpers < helpers() {
+        let started = start(state);
+        state = lock();
+        if !started {
+            break;
+        }
+    }
+    let changes = |state: &mut State| {
+        state.started < state.helpers || state.threads.iter().any(|thread| thread.exits)
+    };
+    drop(CHANGED.wait_while(join_exiting(state), changes));
+    kept
+}
+
+/// Waits for the helpers that are exiting. They free memory.
+fn join_exiting(mut state: MutexGuard<'static, State>) -> MutexGuard<'static, State> {
+    for index in 0..MOST_HELPERS {
+        let thread = &mut state.threads[index];
+        if let Some(handle) = thread.handle.take_if(|_| thread.exits) {
+            drop(state);
+            let _ = handle.join();
+            state = lock();
+            state.threads[index] = Helper::default();
+            CHANGED.notify_all();
+        }
+    }
+    state
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        lock().kept -= 1;
+    }
+}
+
+/// Starts a helper. Returns whether that succeeded. Otherwise, the callers copy alone.
+pub fn start(state: MutexGuard<'static, State>) -> bool {
+    let mut state = join_exiting(state);
+    if state.helpers >= helpers() {
+        return false;
+    }
+    let Some(index) = state.threads.iter().position(|thread| !thread.exists) else { return false };
+    state.threads[index].exists = true;
+    state.helpers += 1;
+    drop(state);
+    let thread = std::thread::Builder::new().name("cuda-copy".into()).stack_size(1 << 20);
+    let started = thread.spawn(move || help_all(index));
+    let mut state = lock();
+    match started {
+        Ok(handle) => {
+            state.threads[index].handle = Some(handle);
+            true
+        }
+        Err(_) => {
+            state.threads[index] = Helper::default();
+            state.helpers -= 1;
+            CHANGED.notify_all();
+            false
+        }
+    }
+}
+
+fn help_all(index: usize) {
+    block_signals();
+    let mut state = lock();
+    state.started += 1;
+    CHANGED.notify_all();
+    loop {
+        let found = (0..LINES)
+            .map(|step| (state.next + step) % LINES)
+            .find(|line| !state.lines[*line].queued.is_empty());
+        if let Some(found) = found {
+            let line = &mut state.lines[found];
+            let (Some(run), Some(job)) = (line.run, line.queued.pop()) else { continue };
+            line.running += 1;
+            state.next = found + 1;
+            drop(state);
+            run(job);
+            state = lock();
+            let line = &mut state.lines[found];
+            line.running -= 1;
+            line.done.push(job.tag);
+            DONE[found].notify_one();
+            continue;
+        }
+        state.idle += 1;
+        let (woken, timeout) =
+            WORK.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+        state = woken;
+        state.idle -= 1;
+        let has_work = state.lines.iter().any(|line| !line.queued.is_empty());
+        if timeout.timed_out() && !has_work && state.kept == 0 {
+            state.helpers -= 1;
+            state.started -= 1;
+            state.threads[index].exits = true;
+            return;
+        }
+    }
+}
+
+/// Blocks the signals that the kernel could send to any thread, so that it sends them to the
+/// program's own. Signals for invalid accesses stay as they are: the copied memory is the program's,
+/// which may have handlers for them.
+fn block_signals() {
+    const OWN: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+    // SAFETY: the signal set is filled before it is used, and only this thread's mask changes.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigfillset(&mut set);
+        for signal in OWN {
+            libc::sigdelset(&mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_cpus_copy_but_not_more_than_five() {
+        let of = |cpus| number(None, cpus);
+        assert_eq!([1, 2, 3, 4, 8, 9, 224].map(of), [0, 0, 1, 1, 3, 4, 4]);
+        assert_eq!(
+            [Some("0"), Some(" 7 "), Some("99"), Some("x")].map(|set| number(set, 2)),
+            [0, 7, 16, 0]
+        );
+    }
+
+    #[test]
+    fn kept_helpers_have_started() {
+        let kept = keep();
+        let state = lock();
+        assert!(state.kept > 0 && state.started == state.helpers);
+        assert_eq!(state.helpers, helpers());
+        drop(state);
+        drop(kept);
+    }
+}
