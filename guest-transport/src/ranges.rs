@@ -18,6 +18,11 @@ impl FreeRanges {
         Some(at)
     }
 
+    /// Allocates the first range, and returns its start and length.
+    pub fn take_first(&mut self) -> Option<(u64, u64)> {
+        self.0.pop_first()
+    }
+
     /// Frees the range that starts at `at` and has the length `len`.
     pub fn give(&mut self, mut at: u64, mut len: u64) {
         if let Some((&before, &room)) = self.0.range(..at).next_back()

@@ -3,9 +3,14 @@
 //! The kernel copies the contents. Copies by this library would end a program under an address
 //! sanitizer, which doesn't allow anybody to read what is between a program's buffers.
 
+use crate::copiers;
 use crate::error::TransportError;
 use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
+use std::sync::{Mutex, PoisonError};
+
+/// The length in bytes of the slices in which several threads copy pages.
+const SLICE: usize = 2 << 20;
 
 /// Anonymous private memory that isn't in use yet.
 pub struct Fresh {
@@ -18,8 +23,22 @@ impl Fresh {
     pub fn copy_of(fd: RawFd, offset: u64, len: usize) -> Result<Self, TransportError> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let fresh = Fresh { at: map(len, flags, -1, 0)?, len };
-        transfer(libc::SYS_pread64, fd, fresh.at as usize, offset, len)?;
-        Ok(fresh)
+        let start = fresh.at as usize;
+        let failed = Mutex::new(None);
+        copiers::each_slice(len, SLICE, &|job| {
+            let at = start + job.from;
+            // Without this, the kernel would allocate the pages in a page fault for each.
+            // SAFETY: the memory is mapped, and not in use yet.
+            unsafe { libc::madvise(at as *mut _, job.len, libc::MADV_POPULATE_WRITE) };
+            let offset = offset + job.from as u64;
+            if let Err(error) = transfer(libc::SYS_pread64, fd, at, offset, job.len) {
+                *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+        });
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(fresh),
+        }
     }
 
     /// Moves the memory to `vaddr`, replacing any existing mapping there. Doesn't allocate memory,
@@ -94,9 +113,15 @@ pub fn write_to(fd: RawFd, vaddr: usize, offset: u64, len: usize) -> Result<(), 
 /// The size of the stack on which pages are replaced.
 const STACK: usize = 256 << 10;
 
-/// Runs a function on another stack, with signals blocked. So the pages that it replaces can be on
-/// this thread's stack: nothing writes to them meanwhile. The function must not panic.
-pub fn apart<T>(function: impl FnOnce() -> Result<T, TransportError>) -> Result<T, TransportError> {
+/// Runs a function that replaces `len` bytes of pages, on another stack and with signals blocked. So
+/// the pages can be on this thread's stack: nothing writes to them meanwhile. The function must not
+/// panic.
+pub fn apart<T>(
+    len: usize,
+    function: impl FnOnce() -> Result<T, TransportError>,
+) -> Result<T, TransportError> {
+    // Other threads copy longer ranges, too. They must not write to these pages, either.
+    let _kept = (len > SLICE).then(copiers::keep);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let stack = Fresh { at: map(STACK, flags, -1, 0)?, len: STACK };
     let mut call = Call { function: ManuallyDrop::new(function), result: None };

@@ -80,7 +80,7 @@ impl Copies {
         }
         for (run, before) in self.stack {
             // If this fails, the GPU doesn't see the program's later writes to these pages.
-            let _ = apart(|| make_shared(run, &before, fd));
+            let _ = apart(run.len, || make_shared(run, &before, fd));
         }
     }
 
@@ -102,7 +102,7 @@ fn advise(run: Run, advice: i32) {
 
 /// Makes pages private memory. Returns their contents.
 fn make_private(run: Run, fd: RawFd) -> Result<Fresh, TransportError> {
-    apart(|| {
+    apart(run.len, || {
         let before = Fresh::copy_of(fd, run.offset, run.len)?;
         let private = Fresh::copy_of(fd, run.offset, run.len)?;
         // SAFETY: the run has pages that the program has registered, and keeps its contents.

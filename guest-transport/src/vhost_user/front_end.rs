@@ -2,11 +2,12 @@
 //! to DPDK's virtio-user). The process acts as the guest, the guest driver, and the VMM.
 
 use super::events::Events;
-use super::memory::{GuestMemory, Pages};
+use super::memory::{GuestMemory, PAGE, Pages};
 use super::queue::SplitQueue;
 use super::requests::{Requests, Signals};
 use super::shared_files::MemoryTable;
 use super::user_pages::UserPages;
+use crate::copiers;
 use crate::error::TransportError;
 use crate::facts::Snapshot;
 use crate::mapping::Mapping;
@@ -200,6 +201,27 @@ impl VhostUser {
     }
 }
 
+/// The maximum length in bytes of pinned memory whose pages this process allocates. The worker allocates
+/// the pages of longer memory, within the memory that the host lets it have.
+const PREFAULT_MAX: usize = 1 << 30;
+/// The length in bytes of the slices in which several threads allocate pages.
+const PREFAULT_SLICE: usize = 1 << 20;
+
+/// Allocates the pages of new pinned memory. Several threads do that faster than the worker's thread,
+/// which then only maps the pages.
+fn prefault(vaddr: usize, len: usize) {
+    if len > PREFAULT_MAX {
+        return;
+    }
+    copiers::each_slice(len, PREFAULT_SLICE, &|job| {
+        let start = vaddr + job.from;
+        for page in (start..start + job.len).step_by(PAGE) {
+            // SAFETY: the memory is mapped, contains zeros, and isn't in use yet.
+            unsafe { (page as *mut u8).write_volatile(0) };
+        }
+    });
+}
+
 fn negotiate(front_end: &mut Frontend, path: &Path) -> Result<Config, TransportError> {
     front_end.set_owner().map_err(failed("SET_OWNER"))?;
     let offered = front_end.get_features().map_err(failed("GET_FEATURES"))?;
@@ -288,6 +310,7 @@ impl Transport for VhostUser {
         unsafe { map_fixed(vaddr, self.memory.fd(), pages.offset, pages.len)? };
         match self.attach(REGION_PINNED, vaddr, &[pages.segment()], 0) {
             Ok(region) => {
+                prefault(vaddr, pages.len);
                 self.keep(region, pages);
                 Ok(region)
             }

@@ -16,6 +16,18 @@ pub struct GuestMemory {
     file: File,
     len: u64,
     free: parking_lot::Mutex<FreeRanges>,
+    used: parking_lot::Mutex<Used>,
+}
+
+/// The maximum number of bytes in [`Used`].
+const USED_MAX: u64 = 64 << 20;
+
+/// Free pages that still have the contents of memory that was registered, so that memory that is
+/// registered next doesn't need new pages.
+#[derive(Default)]
+struct Used {
+    ranges: FreeRanges,
+    bytes: u64,
 }
 
 impl GuestMemory {
@@ -40,7 +52,7 @@ impl GuestMemory {
         }
         let mut free = FreeRanges::default();
         free.give(0, len);
-        Ok(Self { file, len, free: parking_lot::Mutex::new(free) })
+        Ok(Self { file, len, free: parking_lot::Mutex::new(free), used: Default::default() })
     }
 
     /// Returns the size in bytes.
@@ -63,8 +75,46 @@ impl GuestMemory {
     pub fn allocate(&self, len: usize) -> Result<Pages<'_>, TransportError> {
         let len = len.next_multiple_of(PAGE);
         let at = self.free.lock().take(len as u64);
+        let at = at.or_else(|| {
+            self.clear_used();
+            self.free.lock().take(len as u64)
+        });
         let offset = at.ok_or(TransportError::OutOfMemory { bytes: len })?;
         Ok(Pages { memory: self, offset, len })
+    }
+
+    /// Allocates contiguous pages for a caller that overwrites all of them. Their contents are zeros,
+    /// or those of pages from [`free_used`](Self::free_used).
+    pub fn allocate_to_overwrite(&self, len: usize) -> Result<Pages<'_>, TransportError> {
+        let len = len.next_multiple_of(PAGE);
+        let mut used = self.used.lock();
+        if let Some(offset) = used.ranges.take(len as u64) {
+            used.bytes -= len as u64;
+            return Ok(Pages { memory: self, offset, len });
+        }
+        drop(used);
+        self.allocate(len)
+    }
+
+    /// Like [`free`](Self::free), but keeps up to [`USED_MAX`] bytes for
+    /// [`allocate_to_overwrite`](Self::allocate_to_overwrite).
+    pub fn free_used(&self, offset: u64, len: usize) {
+        let mut used = self.used.lock();
+        if used.bytes + len as u64 <= USED_MAX {
+            used.bytes += len as u64;
+            return used.ranges.give(offset, len as u64);
+        }
+        drop(used);
+        self.free(offset, len);
+    }
+
+    /// Makes the pages from [`free_used`](Self::free_used) free for all purposes.
+    fn clear_used(&self) {
+        let mut used = self.used.lock();
+        while let Some((offset, len)) = used.ranges.take_first() {
+            used.bytes -= len;
+            self.free(offset, len as usize);
+        }
     }
 
     /// Frees pages whose ownership was released with [`Pages::keep`]. They must no longer be in
@@ -137,6 +187,22 @@ mod tests {
         let (at, len) = memory.allocate(PAGE).unwrap().keep();
         memory.file.write_all_at(&[7; 64], at).unwrap();
         memory.free(at, len);
+        let mut bytes = [1; 64];
+        memory.file.read_exact_at(&mut bytes, at).unwrap();
+        assert_eq!(bytes, [0; 64]);
+    }
+
+    #[test]
+    fn used_pages_are_only_overwritten_unless_no_other_pages_are_left() {
+        use std::os::unix::fs::FileExt;
+        let memory = GuestMemory::new(4 * PAGE as u64).unwrap();
+        let (at, len) = memory.allocate_to_overwrite(2 * PAGE).unwrap().keep();
+        memory.file.write_all_at(&[7; 64], at).unwrap();
+        memory.free_used(at, len);
+        assert_ne!(memory.allocate(PAGE).unwrap().offset, at);
+        assert_eq!(memory.allocate_to_overwrite(2 * PAGE).unwrap().keep(), (at, len));
+        memory.free_used(at, len);
+        assert_eq!(memory.allocate(4 * PAGE).unwrap().offset, 0);
         let mut bytes = [1; 64];
         memory.file.read_exact_at(&mut bytes, at).unwrap();
         assert_eq!(bytes, [0; 64]);

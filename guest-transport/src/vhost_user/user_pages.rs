@@ -188,9 +188,9 @@ impl State {
         }
         if mapped {
             // SAFETY: `take` put the pages in this range there.
-            apart(|| unsafe { restore(start, memory.fd(), at, len) })?;
+            apart(len, || unsafe { restore(start, memory.fd(), at, len) })?;
         }
-        memory.free(at, len);
+        memory.free_used(at, len);
         Ok(())
     }
 
@@ -249,7 +249,7 @@ fn check(part: &Part<'_>) -> Result<(), TransportError> {
 
 /// Replaces private pages by guest memory. Returns its guest-physical address.
 fn replace(memory: &GuestMemory, part: &Part<'_>) -> Result<u64, TransportError> {
-    let pages = memory.allocate(part.len)?;
+    let pages = memory.allocate_to_overwrite(part.len)?;
     if part.area.name == "[stack]" && part.start == part.area.range.start {
         // Only the lowest page of a stack makes the stack grow. If that page would be replaced,
         // first make the kernel add a page below it.
@@ -258,7 +258,7 @@ fn replace(memory: &GuestMemory, part: &Part<'_>) -> Result<u64, TransportError>
     }
     // SAFETY: the range is the program's private memory, and the program requested that it be
     // pinned.
-    apart(|| unsafe { exchange_for(part.start, memory.fd(), pages.offset, part.len) })?;
+    apart(part.len, || unsafe { exchange_for(part.start, memory.fd(), pages.offset, part.len) })?;
     Ok(pages.keep().0)
 }
 

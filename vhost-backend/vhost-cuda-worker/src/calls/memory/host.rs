@@ -11,7 +11,7 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
 use crate::calls::lock;
 use crate::calls::memory::allocations::Foreign;
-use crate::calls::memory::registered::{REGISTER_FLAGS, Registration};
+use crate::calls::memory::registered::{REGISTER_FLAGS, Registration, populate};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
@@ -42,6 +42,7 @@ pub(in crate::calls) fn vcuda_host_register(
     if registered.by_vaddr.contains_key(&call.vaddr) {
         return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
     }
+    populate(at, call.len);
     let mut dptr = 0;
     // SAFETY: the pages stay mapped until they are unregistered, because the registration holds
     // the region.

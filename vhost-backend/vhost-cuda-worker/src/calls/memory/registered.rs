@@ -4,12 +4,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use protocol::ids::ContextId;
+use protocol::windows::PAGE_BYTES;
 
 use crate::region::Region;
 
 /// The flags of all registrations: `CU_MEMHOSTREGISTER_PORTABLE` and
 /// `CU_MEMHOSTREGISTER_DEVICEMAP`.
 pub(in crate::calls) const REGISTER_FLAGS: u32 = 1 | 2;
+
+/// Maps all pages of a range before the driver pins them. The pages exist, and the kernel maps many of
+/// them at once; for the driver, it would map each page in a page fault. A failure doesn't matter: the
+/// driver then does what is left, or fails.
+pub(in crate::calls) fn populate(at: *mut u8, len: usize) {
+    let start = at.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
+    let len = (at.addr() - start.addr()).saturating_add(len);
+    // SAFETY: the kernel checks the range. Reading doesn't change the pages.
+    unsafe { libc::madvise(start.cast(), len, libc::MADV_POPULATE_READ) };
+}
 
 /// A range of host memory that is registered with the GPU.
 pub(in crate::calls) struct Registration {
