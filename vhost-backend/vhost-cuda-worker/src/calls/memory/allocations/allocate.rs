@@ -227,7 +227,7 @@ pub(in crate::calls) fn report_free_memory(cx: &Cx<'_>, reply: ReplyTo) {
 fn free_memory(cx: &Cx<'_>) -> CuResult<api::CuMemGetInfoV2Answer> {
     let device = cx.enter()?.device;
     let usage = cx.shared.session.ledger.usage(device);
-    let (free, total) = cx.shared.memory.gpu_free.within(cx, device, usage)?;
+    let (free, total) = cx.shared.memory.gpu_free.within(cx.driver(), device, usage)?;
     let total = total.min(usage.max as usize);
     Ok(api::CuMemGetInfoV2Answer { free: free.min(total), total })
 }

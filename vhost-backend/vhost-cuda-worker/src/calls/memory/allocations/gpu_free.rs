@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 use host_ipc::gate::MemoryUsage;
 
-use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
-use crate::driver::{CuError, CuResult};
+use crate::driver::{CuError, CuResult, Driver};
 
 /// How long an answer of the driver is used. Other VMs may allocate memory meanwhile.
 const RECENT: Duration = Duration::from_millis(10);
@@ -52,7 +51,7 @@ impl GpuFree {
     /// memory. The context must be current.
     pub(in crate::calls) fn within(
         &self,
-        cx: &Cx<'_>,
+        driver: &Driver,
         device: i32,
         usage: MemoryUsage,
     ) -> CuResult<(usize, usize)> {
@@ -60,13 +59,13 @@ impl GpuFree {
         let seen = lock(&self.seen).get(&device).copied();
         if let Some(seen) = seen
             && seen.has_free(left, usage.used)
-            && works(cx)
+            && works(driver)
         {
             return Ok((left, seen.total));
         }
         let (mut free, mut total) = (0, 0);
         // SAFETY: the pointers are to local variables.
-        unsafe { cx.driver().cuMemGetInfo(&mut free, &mut total)? };
+        unsafe { driver.cuMemGetInfo(&mut free, &mut total)? };
         let seen = Seen { at: Instant::now(), free, total, used: usage.used };
         lock(&self.seen).insert(device, seen);
         Ok((free.min(left), total))
@@ -74,9 +73,9 @@ impl GpuFree {
 }
 
 /// Returns whether the current context works. If a kernel has failed in it, cuMemGetInfo reports that.
-fn works(cx: &Cx<'_>) -> bool {
+fn works(driver: &Driver) -> bool {
     // SAFETY: the legacy stream always exists.
-    let state = unsafe { cx.driver().cuStreamQuery(std::ptr::null_mut()) };
+    let state = unsafe { driver.cuStreamQuery(std::ptr::null_mut()) };
     matches!(state, Ok(()) | Err(CuError::NOT_READY))
 }
 
