@@ -50,7 +50,8 @@ impl Batch<'_> {
         state.lines[line].queued.push(job);
         if state.idle > 0 {
             WORK.notify_one();
-        } else if state.helpers < helpers() {
+        } else if state.kept == 0 && state.helpers < helpers() {
+            // Starting a helper allocates memory, which must not happen while helpers are kept.
             start(state);
         }
     }

@@ -47,11 +47,14 @@ pub fn keep() -> Kept {
             break;
         }
     }
-    let changes = |state: &mut State| {
-        state.started < state.helpers || state.threads.iter().any(|thread| thread.exits)
-    };
-    drop(CHANGED.wait_while(join_exiting(state), changes));
-    kept
+    loop {
+        state = join_exiting(state);
+        let exits = state.threads.iter().any(|thread| thread.exits);
+        if !exits && state.started >= state.helpers {
+            return kept;
+        }
+        state = CHANGED.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
 }
 
 /// Waits for the helpers that are exiting. They free memory.
@@ -86,11 +89,16 @@ pub fn start(state: MutexGuard<'static, State>) -> bool {
     state.helpers += 1;
     drop(state);
     let thread = std::thread::Builder::new().name("cuda-copy".into()).stack_size(1 << 20);
+    // The helper inherits the mask, so it never runs the program's handlers.
+    let mask = block_signals();
     let started = thread.spawn(move || help_all(index));
+    set_mask(&mask);
     let mut state = lock();
     match started {
         Ok(handle) => {
             state.threads[index].handle = Some(handle);
+            // The helper may have exited already, and `keep` may wait for the handle.
+            CHANGED.notify_all();
             true
         }
         Err(_) => {
@@ -103,7 +111,6 @@ pub fn start(state: MutexGuard<'static, State>) -> bool {
 }
 
 fn help_all(index: usize) {
-    block_signals();
     let mut state = lock();
     state.started += 1;
     CHANGED.notify_all();
@@ -142,18 +149,26 @@ fn help_all(index: usize) {
 
 /// Blocks the signals that the kernel could send to any thread, so that it sends them to the
 /// program's own. Signals for invalid accesses stay as they are: the copied memory is the program's,
-/// which may have handlers for them.
-fn block_signals() {
+/// which may have handlers for them. Returns this thread's previous mask.
+fn block_signals() -> libc::sigset_t {
     const OWN: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
-    // SAFETY: the signal set is filled before it is used, and only this thread's mask changes.
+    // SAFETY: the signal sets are local, and filled before they are used. Only this thread's mask
+    // changes.
     unsafe {
-        let mut set = std::mem::zeroed();
+        let (mut set, mut previous) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut set);
         for signal in OWN {
             libc::sigdelset(&mut set, signal);
         }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut previous);
+        previous
     }
+}
+
+/// Sets this thread's signal mask.
+fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: the set is initialized, and only this thread's mask changes.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
 }
 
 #[cfg(test)]
