@@ -8,14 +8,17 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::CtlError;
 
 /// Maximum length of the process's output, and of its log.
 const MAX_OUTPUT: u64 = 1 << 20;
 const MAX_LOG: u64 = 16 << 10;
+/// How long a program may take to end after it has closed its output, and how long its log may take to
+/// end after that.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+const LOG_WITHIN: Duration = Duration::from_secs(1);
 /// The user `nobody`.
 const NOBODY: u32 = 65_534;
 
@@ -61,7 +64,7 @@ pub(crate) enum Line {
 pub(crate) struct Program {
     child: Child,
     lines: Receiver<String>,
-    log: JoinHandle<String>,
+    log: Receiver<String>,
 }
 
 impl Program {
@@ -77,10 +80,11 @@ impl Program {
             lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
         let stderr = child.stderr.take();
-        let log = std::thread::spawn(move || {
+        let (log_sender, log) = channel();
+        std::thread::spawn(move || {
             let mut text = Vec::new();
             let _ = stderr.map(|stderr| stderr.take(MAX_LOG).read_to_end(&mut text));
-            String::from_utf8_lossy(&text).into_owned()
+            log_sender.send(String::from_utf8_lossy(&text).into_owned())
         });
         Ok(Self { child, lines, log })
     }
@@ -99,11 +103,24 @@ impl Program {
         let _ = self.child.kill();
     }
 
-    /// Waits for its end. Returns its exit status, and the last line of its log without the process and
-    /// the level.
+    /// Waits for its end, and kills it if it doesn't end soon, because a hostile device can make it do
+    /// anything. Returns its exit status, and the last line of its log without the process and the
+    /// level.
     pub(crate) fn wait(mut self) -> Result<(ExitStatus, String), CtlError> {
-        let status = self.child.wait().map_err(CtlError::os("cannot wait for the program"))?;
-        let log = self.log.join().unwrap_or_default();
+        let failed = || CtlError::os("cannot wait for the program");
+        let until = Instant::now() + ENDS_WITHIN;
+        let status = loop {
+            match self.child.try_wait().map_err(failed())? {
+                Some(status) => break status,
+                None if Instant::now() >= until => {
+                    self.kill();
+                    break self.child.wait().map_err(failed())?;
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        // A process that it has started may still have the log open.
+        let log = self.log.recv_timeout(LOG_WITHIN).unwrap_or_default();
         let last = log.lines().last().unwrap_or_default();
         let last = last.split_once(": ").map_or(last, |(_, text)| text);
         Ok((status, last.to_owned()))
