@@ -327,9 +327,9 @@ impl Deferred {
         if self.async_frees.is_empty() {
             return Pending::Nothing;
         }
-        if self.async_frees.are_due() {
-            self.poll_async_frees();
-        }
+        let shared = self.shared.clone();
+        let old = self.async_frees.take_old(&shared.driver);
+        self.finish_async_frees(&shared, old);
         if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
     }
 
@@ -339,9 +339,14 @@ impl Deferred {
             return;
         }
         let shared = self.shared.clone();
-        for free in self.async_frees.take_reached(&shared.driver) {
+        let reached = self.async_frees.take_reached(&shared.driver);
+        self.finish_async_frees(&shared, reached);
+    }
+
+    fn finish_async_frees(&mut self, shared: &Arc<Shared>, frees: Vec<AsyncFree>) {
+        for free in frees {
             let ctx = free.freeing.ctx();
-            let cx = Cx { shared: &shared, thread: free.thread, ctx };
+            let cx = Cx { shared, thread: free.thread, ctx };
             self.events.give_back_any(free.ctx, free.event);
             if let Some(mapping) = cx.shared.memory.freed(free.freeing) {
                 self.give_back_later(ctx, mapping, || {});

@@ -516,6 +516,31 @@ fn memory_stays_reusable_after_a_stream_ordered_free_until_a_wait() {
 }
 
 #[test]
+fn memory_freed_in_another_contexts_default_stream_is_not_reused() {
+    alone("memory_freed_in_another_contexts_default_stream_is_not_reused", |mut bench| {
+        let (first, second) = (bench.ctx, ContextId(79));
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: second });
+        let alloc = CuMemAllocAsync { bytesize: 4 << 20, h_stream: StreamId(0) };
+        for attempt in 0.. {
+            bench.ctx = first;
+            let dptr = bench.good(&alloc).dptr;
+            let start = std::time::Instant::now();
+            bench.ctx = second;
+            bench.post(&CuMemFreeAsync { dptr, h_stream: StreamId(0) });
+            bench.ctx = first;
+            let other = bench.good(&alloc).dptr;
+            bench.post(&CuMemFreeAsync { dptr: other, h_stream: StreamId(0) });
+            // Later, the memory has been freed, and the new allocation can have its address.
+            if start.elapsed().as_micros() < 500 {
+                assert_ne!(other, dptr);
+                break;
+            }
+            assert!(attempt < 1000, "the machine is too slow");
+        }
+    });
+}
+
+#[test]
 fn invalid_commands_are_answered_with_errors() {
     alone("invalid_commands_are_answered_with_errors", |mut bench| {
         assert_eq!(bench.raw(0, &[]).0, CuError::NOT_SUPPORTED.0);

@@ -4,6 +4,8 @@
 //! allocation of the same size from the same pool in the same stream can reuse the memory
 //! immediately, because its uses come after the free in the stream.
 
+use std::time::Instant;
+
 use protocol::calls as api;
 use protocol::ids::{PoolId, StreamId};
 
@@ -38,7 +40,7 @@ fn free(deferred: &mut Deferred, cx: &Cx<'_>, call: api::CuMemFreeAsync) -> CuRe
         return Err(CuError::INVALID_VALUE);
     };
     let (stream, thread) = (call.h_stream, cx.thread);
-    deferred.free_later(AsyncFree { freeing, stream, thread, event, ctx });
+    deferred.free_later(AsyncFree { freeing, stream, thread, event, ctx, since: Instant::now() });
     Ok(())
 }
 

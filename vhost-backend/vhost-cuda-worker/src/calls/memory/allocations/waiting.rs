@@ -32,6 +32,7 @@ pub(in crate::calls) struct AsyncFree {
     pub event: Option<DriverHandle<CUevent>>,
     /// The context of the stream and of the event.
     pub ctx: ContextId,
+    pub since: Instant,
 }
 
 /// A request for device memory.
@@ -97,8 +98,6 @@ impl Waiters {
 #[derive(Default)]
 pub(in crate::calls) struct AsyncFrees {
     list: VecDeque<AsyncFree>,
-    /// The time since which the list isn't empty.
-    since: Option<Instant>,
 }
 
 /// How long memory stays reusable after a stream-ordered free, even if the GPU has reached it. A program
@@ -112,17 +111,7 @@ impl AsyncFrees {
         self.list.is_empty()
     }
 
-    /// Returns whether the memory of frees that the GPU has reached should be freed, though no
-    /// call depends on it.
-    pub(in crate::calls) fn are_due(&self) -> bool {
-        self.list.len() > MOST_REUSABLE
-            || self.since.is_none_or(|since| since.elapsed() >= REUSABLE)
-    }
-
     pub(in crate::calls) fn add(&mut self, free: AsyncFree) {
-        if self.list.is_empty() {
-            self.since = Some(Instant::now());
-        }
         self.list.push_back(free);
     }
 
@@ -140,20 +129,37 @@ impl AsyncFrees {
                 && free.freeing.len == len
                 && free.freeing.pool() == Some(pool)
                 && free.freeing.ctx() == ctx
+                // Default streams have the same ids in all contexts.
+                && free.ctx == ctx
                 && (!free.stream.is_cudas() || free.thread == thread)
         })?;
         self.list.remove(index)
     }
 
-    /// Removes and returns the frees that the GPU has reached. In each stream, the GPU reaches the
-    /// oldest one first.
+    /// Removes and returns the frees that the GPU has reached, and whose memory should no longer be
+    /// kept for another allocation. In each stream, the GPU reaches the oldest one first.
+    pub(in crate::calls) fn take_old(&mut self, driver: &Driver) -> Vec<AsyncFree> {
+        match self.list.len() {
+            0..=MOST_REUSABLE => self.take_reached_after(driver, REUSABLE),
+            _ => self.take_reached(driver),
+        }
+    }
+
+    /// Removes and returns all frees that the GPU has reached.
     pub(in crate::calls) fn take_reached(&mut self, driver: &Driver) -> Vec<AsyncFree> {
+        self.take_reached_after(driver, Duration::ZERO)
+    }
+
+    /// Removes and returns the frees that the GPU has reached, and that are at least this old.
+    fn take_reached_after(&mut self, driver: &Driver, age: Duration) -> Vec<AsyncFree> {
+        let now = Instant::now();
         let mut busy = HashSet::new();
         let (mut reached, mut kept) = (Vec::new(), VecDeque::new());
         for free in self.list.drain(..) {
             let stream = (free.ctx, free.stream, free.stream.is_cudas().then_some(free.thread));
             let waits = busy.contains(&stream)
                 || busy.len() >= MAX_BUSY
+                || now.saturating_duration_since(free.since) < age
                 // SAFETY: the event is from the pool, and the free is removed from the list before
                 // the event's context is destroyed.
                 || free.event.is_some_and(|event| unsafe {
