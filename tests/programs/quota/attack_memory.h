@@ -179,13 +179,26 @@ class Memory {
     }
 
     void ipc_other() {
+        // Each process offers memory rarely, so wait for an offer.
+        for (int i = 0; i < 50 && tenant_.report().processes > 1 && !tenant_.over(); ++i) {
+            if (open_offers()) {
+                return;
+            }
+            usleep(10000);
+        }
+    }
+
+    // Opens the memory that other processes offer. Returns whether there was any.
+    bool open_offers() {
         Report &report = tenant_.report();
+        bool any = false;
         for (int at = 0; at < Report::SHARED_HANDLES; ++at) {
             int owner = report.owners[at];
             CUdeviceptr memory;
             if (owner <= 0 || owner == getpid()) {
                 continue;
             }
+            any = true;
             const bool opened =
                 tenant_.did(IPC_OPEN,
                             cuIpcOpenMemHandle_v2_(&memory, report.handles[at],
@@ -197,6 +210,7 @@ class Memory {
                 tenant_.call(cuIpcCloseMemHandle_(memory));
             }
         }
+        return any;
     }
 
     void host() {
