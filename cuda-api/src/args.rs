@@ -112,7 +112,7 @@ fn null_result() -> CuError {
 }
 
 /// Fails if a handle is null, for calls in which NVIDIA's driver refuses it as a missing argument. In
-/// most calls, null is a handle without an object, as any other.
+/// most calls, null is treated as any other handle that names no object.
 #[inline]
 pub fn check_handle(handle: usize) -> CuResult {
     if handle == 0 { Err(CuError::INVALID_VALUE) } else { Ok(()) }

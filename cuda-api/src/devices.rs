@@ -121,8 +121,9 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> CuResult<Vec<usize>>
     Ok(places)
 }
 
-/// Returns the decimal number at the beginning of an entry, as an `int` that C's `strtol` returned:
-/// after spaces and an optional sign, without what follows it, and modulo 2^32 unless it exceeds 64 bits.
+/// Returns the decimal number at the beginning of an entry, converted to `int` as C's `strtol`
+/// would: skips spaces, accepts a sign, ignores text after the digits, and wraps modulo 2^32 unless the
+/// number exceeds 64 bits.
 /// For example, `0x1` and `0;1` are 0. Returns -1 if there is no number.
 fn leading_number(entry: &str) -> i32 {
     let entry = entry.trim_ascii_start();

@@ -23,13 +23,13 @@ pub struct Described {
     pub is_managed: bool,
     pub sync_memops: bool,
     /// Whether the memory comes from `cuMemAlloc`: `cuIpcGetMemHandle` accepts it, and NVIDIA's driver
-    /// calls it fit for decompression, even by a GPU that can't decompress.
+    /// reports it as usable for decompression, even on a GPU that can't decompress.
     pub is_allocated: bool,
     pub id: u64,
     pub ordinal: i32,
     /// The allocation. For mapped memory, the reserved addresses.
     pub range: Extent,
-    /// The allocation, extended to the unit in which NVIDIA's driver maps such memory; or the mapping.
+    /// The mapping; or the allocation, rounded up to the unit in which NVIDIA's driver maps memory.
     pub mapping: Extent,
     /// The handle of the memory pool, or 0.
     pub pool: u64,

@@ -8,7 +8,7 @@ use crate::sys::CUresult;
 /// The number of arguments that are passed in registers. Only these can be checked.
 pub const REGISTERS: usize = 6;
 
-/// Arguments, as registers contain them. Bits that aren't part of an argument have any value.
+/// The argument registers. Bits of a register that aren't part of its argument are undefined.
 pub type Arguments = [u64; REGISTERS];
 
 /// An argument that is wrong. The first number is the index of the parameter.

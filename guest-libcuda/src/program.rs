@@ -58,9 +58,8 @@ pub fn is_fresh(address: usize) -> bool {
     known == 0 && present & 1 == 0
 }
 
-/// Makes the kernel allocate the pages of memory that the program wants to be written. All at once, that
-/// takes less time than a page fault for each page. A failure has no effect: the write itself shows what
-/// is wrong with the memory.
+/// Makes the kernel allocate all pages of a destination at once, which takes less time than a page fault
+/// for each page. Failures are ignored: if the memory is invalid, the write itself fails.
 pub fn populate(address: usize, len: usize) {
     let start = address / PAGE * PAGE;
     // SAFETY: the kernel checks the range. Populating pages doesn't change their contents.

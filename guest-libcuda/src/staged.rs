@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 pub const PIECE: usize = 1 << 20;
 /// The minimum length of a piece of a copy in which helpers take part.
 const SHARED_PIECE: usize = 256 << 10;
-/// The length of a piece of another copy.
+/// The length of a piece of a copy without helpers.
 const ALONE_PIECE: usize = 128 << 10;
 /// The minimum length of a copy in which helpers take part. This thread would have done most of a
 /// shorter copy before a helper wakes up.
@@ -37,7 +37,7 @@ pub struct Copy {
     pub len: usize,
     /// The id of the stream that the copy is queued in.
     pub stream: StreamId,
-    /// Whether to return only when the program may use its own memory again.
+    /// Whether to return only when the program may reuse its own memory.
     pub blocking: bool,
 }
 
@@ -261,7 +261,7 @@ impl Upload<'_> {
 /// The destination must be valid for writing `copy.len` bytes.
 pub unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     let arena = driver.session.arena()?;
-    // If the last page is fresh, so are probably all.
+    // If the last page hasn't been allocated, the others probably haven't, either.
     let fresh = is_shared(copy.len) && is_fresh(copy.dst as usize + copy.len - 1);
     let run = |job: Job| {
         if fresh {

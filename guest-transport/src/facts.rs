@@ -129,8 +129,8 @@ fn entries<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<&[u8]>,
     Some((entries.chunks_exact(each.max(1)).collect(), rest))
 }
 
-/// Decodes the structure at this offset of each entry. Entries of an older device may be too short for
-/// it; it then has the value `missing`.
+/// Decodes the structure at this offset of each entry. If an entry is too short, because the device is
+/// older, returns `missing` for it.
 fn parts<T: Plain>(entries: &[&[u8]], at: usize, missing: T) -> Vec<T> {
     let part = |entry: &&[u8]| entry.get(at..).and_then(T::from_bytes).unwrap_or(missing);
     entries.iter().map(part).collect()

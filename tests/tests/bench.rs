@@ -41,7 +41,7 @@ fn all_rows_are_measured_on_both_sides() {
     }
     let saved: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
     assert_eq!(saved["rows"].as_array(), Some(&all));
-    // Two lines of the head.
+    // The table's header has two lines.
     assert_eq!(std::fs::read_to_string(markdown).unwrap().lines().count(), all.len() + 2);
     // The sessions are the VM's, and none is left.
     let stats = &host.ask(&["vm", "show", "a"])["stats"];

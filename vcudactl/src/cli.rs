@@ -166,9 +166,9 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Measure CUDA calls natively and through a device, and compare them
     ///
-    /// Measures by turns with the host's libcuda and through a VM's socket, as a program in the VM would,
-    /// and prints the medians. The GPU must be otherwise idle: other programs and VMs change the numbers.
-    /// The program is a session of the VM, and its measurements need up to 21 sessions at once. You must
+    /// Measures alternately with the host's libcuda and through a VM's socket, as a program in the VM
+    /// would, and prints the medians. The GPU must be otherwise idle: other programs and VMs change the
+    /// numbers. The program is a session of the VM, and its measurements need up to 21 sessions at once. You must
     /// be root, or in the group of the VM's socket.
     #[command(after_help = BENCH_HELP)]
     Bench(BenchArgs),
@@ -438,7 +438,7 @@ pub(crate) struct BenchArgs {
     /// How often each row is measured on both sides; slow rows are measured at most twice
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u8).range(1..=100))]
     pub(crate) repetitions: u8,
-    /// Measure only these rows: names, or what names begin with, such as sync
+    /// Measure only these rows: names or beginnings of names, such as sync
     #[arg(long, value_name = "ROW", value_delimiter = ',', num_args = 1..)]
     pub(crate) only: Vec<String>,
     /// Take few samples of little work, to see whether all rows can be measured
@@ -468,12 +468,12 @@ pub(crate) struct BenchProgramArgs {
     pub(crate) names: Vec<String>,
 }
 
-/// What the measuring program does.
+/// The role of a process of the measuring program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
     /// Takes the measurements.
     Measure,
-    /// Asks for devices.
+    /// Queries the devices.
     Devices,
     /// Runs one kernel.
     Kernel,

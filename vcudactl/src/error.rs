@@ -100,7 +100,7 @@ pub(crate) enum CtlError {
     #[error("{0}")]
     Usage(String),
     /// Rows of `bench` have failed or miss their bars. They have been printed.
-    #[error("rows that failed: {failed}; that miss their bars: {missed}")]
+    #[error("rows that failed: {failed}; rows that miss their bars: {missed}")]
     Missed {
         /// Number of rows that have failed.
         failed: usize,

@@ -121,7 +121,7 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
 /// `cuCtxDestroy`, `cuDevicePrimaryCtxReset`, and the last `cuDevicePrimaryCtxRelease` when the context
 /// has been destroyed but is still the thread's current context. As with NVIDIA's driver (observed on an
 /// H200), the destructor of the value that was stored last comes first, and destructors can still look
-/// all values up, but can't replace them.
+/// up all values, but can't replace them.
 #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the handle is only passed on")]
 pub fn context_ended(context: CUcontext) {
     let mut ended: Vec<_> = {

@@ -126,7 +126,7 @@ unsafe extern "C" fn can_monitor(device: nvmlDevice_t, flag: *mut u32) -> nvmlRe
 }
 
 /// Stores one sample, with the process that has used the GPU. If several processes have, their use
-/// can't be reported, because the length of a sample isn't known, and a sample names one process only.
+/// can't be reported: a sample names only one process, and the length of a sample isn't known.
 unsafe extern "C" fn samples(
     device: nvmlDevice_t,
     since_us: u64,

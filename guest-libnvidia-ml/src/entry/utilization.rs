@@ -12,11 +12,11 @@ use protocol::uapi::{
 };
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The reasons that a guest's GPU can have for being slow.
+/// The clocks event reasons that a guest can see.
 const REASONS: u32 = nvmlClocksEventReasonGpuIdle | SETTING;
-/// The reason if the host's settings slow the VM down. It's the only one of NVML's reasons that means
-/// an administrator's setting, instead of power, heat, or other GPUs. NVIDIA's newer drivers no longer
-/// report it.
+/// The reason reported if the host's settings slow the VM down. It's the only one of NVML's reasons that
+/// means an administrator's setting, instead of power, heat, or other GPUs. NVIDIA's newer drivers no
+/// longer report it.
 const SETTING: u32 = nvmlClocksEventReasonApplicationsClocksSetting;
 
 /// Converts a utilization in units of 0.01% to percent, rounded up.
@@ -27,7 +27,7 @@ fn percent(parts: u32) -> NvmlResult<u32> {
     }
 }
 
-/// Returns the time in microseconds since 1970, as samples have it.
+/// Returns the time in microseconds since 1970, the format of timestamps in samples.
 fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
 }
@@ -95,7 +95,7 @@ impl Busy {
     }
 }
 
-/// Returns NVML's reasons for a GPU's speed.
+/// Returns NVML's clocks event reasons for a GPU.
 fn reasons(used: GpuUse, utilization: u32) -> NvmlResult<u64> {
     if used.slowed & SLOWED_KNOWN == 0 {
         return Err(NvmlError::NOT_SUPPORTED);
@@ -127,7 +127,7 @@ entries! {
         let gpu = percent(state::gpu_now(device)?.utilization)?;
         rates.set(nvmlUtilization_t { gpu, memory: 0 })
     }
-    /// Returns one sample, which is of the last second.
+    /// Returns one sample, which covers the last second.
     fn nvmlDeviceGetSamples(
         device: Handle,
         kind: nvmlSamplingType_t,

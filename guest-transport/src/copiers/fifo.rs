@@ -1,8 +1,8 @@
-//! A queue without memory of its own.
+//! A queue with a fixed capacity that allocates no memory.
 
 use super::job::JOBS;
 
-/// A queue of at most [`JOBS`] values, without memory of its own.
+/// A queue of at most [`JOBS`] values, which allocates no memory.
 #[derive(Clone, Copy)]
 pub struct Fifo<T> {
     values: [Option<T>; JOBS],

@@ -1,6 +1,7 @@
 //! Jobs, the parts of a copy.
 
-/// The maximum number of a call's jobs that have been submitted and whose ends it hasn't received.
+/// The maximum number of outstanding jobs per call: jobs that were submitted and whose completion the
+/// call hasn't received.
 pub const JOBS: usize = 64;
 
 /// A part of a copy. The copy's function gives the numbers their meaning.

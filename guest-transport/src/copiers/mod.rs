@@ -1,8 +1,8 @@
 //! Threads that copy memory together with the calling thread.
 //!
-//! One thread can't copy as fast as a GPU can. A call with much to copy divides it into jobs, and
-//! shares them with a few threads of this process, the *helpers*, which start when they are first
-//! needed and exit when they have been idle for a while.
+//! One thread can't copy as fast as a GPU can. A call that copies many bytes divides the copy into
+//! jobs, and shares them with a few threads of this process, the *helpers*, which start when they are
+//! first needed and exit when they have been idle for a while.
 //!
 //! All state is in statics, and the locks are futexes: jobs can replace pages of the program, and so
 //! the pages of any memory from `malloc` ([`keep`]).

@@ -5,9 +5,9 @@ use super::job::{Job, Run};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// The maximum that `VIRTIO_CUDA_COPY_THREADS` can set.
+/// The maximum value of `VIRTIO_CUDA_COPY_THREADS`.
 pub const MOST_HELPERS: usize = 16;
-/// The number of calls that the threads can help at the same time. Other calls copy alone.
+/// The number of calls that helpers can serve at the same time. Other calls copy alone.
 pub const LINES: usize = 8;
 
 /// The jobs of a call.
@@ -21,7 +21,7 @@ pub struct Line {
     pub running: usize,
 }
 
-/// A helper, or room for one.
+/// A helper, or a free slot for one.
 #[derive(Default)]
 pub struct Helper {
     pub exists: bool,

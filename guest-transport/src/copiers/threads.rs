@@ -11,7 +11,7 @@ const HELPERS: usize = 4;
 const IDLE: Duration = Duration::from_secs(1);
 
 /// Returns how many threads can help a call: with the calling thread, they use at most half of the
-/// CPUs, or one. The program, and the worker if there is no VM, need the others.
+/// CPUs, rounded up. The program, and the worker if there is no VM, need the others.
 pub fn helpers() -> usize {
     static NUMBER: OnceLock<usize> = OnceLock::new();
     *NUMBER.get_or_init(|| {

@@ -113,9 +113,9 @@ pub fn write_to(fd: RawFd, vaddr: usize, offset: u64, len: usize) -> Result<(), 
 /// The size of the stack on which pages are replaced.
 const STACK: usize = 256 << 10;
 
-/// Runs a function that replaces `len` bytes of pages, on another stack and with signals blocked. So
-/// the pages can be on this thread's stack: nothing writes to them meanwhile. The function must not
-/// panic.
+/// Runs a function that replaces `len` bytes of pages, on another stack and with signals blocked.
+/// The pages can therefore be part of this thread's stack: nothing writes to them meanwhile. The function
+/// must not panic.
 pub fn apart<T>(
     len: usize,
     function: impl FnOnce() -> Result<T, TransportError>,

@@ -108,7 +108,7 @@ impl GuestMemory {
         self.free(offset, len);
     }
 
-    /// Makes the pages from [`free_used`](Self::free_used) free for all purposes.
+    /// Makes the pages that [`free_used`](Self::free_used) kept available to all allocations.
     fn clear_used(&self) {
         let mut used = self.used.lock();
         while let Some((offset, len)) = used.ranges.take_first() {

@@ -188,7 +188,7 @@ class Memory {
         }
     }
 
-    // Opens the memory that other processes offer. Returns whether there was any.
+    // Opens memory that other processes offer. Returns whether any was offered.
     bool open_offers() {
         Report &report = tenant_.report();
         bool any = false;

@@ -1,4 +1,4 @@
-//! What a row must reach.
+//! Bars: the results that rows must reach.
 
 /// The unit of a row's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,10 @@ impl Unit {
     }
 }
 
-/// What the device must reach.
+/// The result that the device must reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bar {
-    /// Nothing: the row only informs.
+    /// No bar: the row is only informative.
     None,
     /// Native's value plus an amount, or plus a percentage, whichever is more.
     Plus(f64, f64),
@@ -45,8 +45,8 @@ pub(super) enum Bar {
 }
 
 impl Bar {
-    /// Returns whether the device reaches it. `None` if nothing must be reached, or a value that it needs
-    /// is missing.
+    /// Returns whether the device reaches the bar. `None` if there is no bar, or if a value that it
+    /// needs is missing.
     pub(super) fn is_met(self, native: Option<f64>, device: Option<f64>) -> Option<bool> {
         let device = device?;
         match self {
@@ -61,7 +61,7 @@ impl Bar {
         }
     }
 
-    /// Returns it in words.
+    /// Returns a description of the bar.
     pub(super) fn text(self, unit: Unit) -> String {
         let unit = unit.name();
         match self {

@@ -1,4 +1,5 @@
-//! What the measurements share: the library, a context on the first GPU, a stream, and kernels.
+//! Resources that the measurements share: the library, a context on the first GPU, a stream, and
+//! kernels.
 
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ NEXT:
 }
 ";
 
-/// A GPU that is used through a library.
+/// A GPU, and the library through which it is used.
 pub(super) struct Gpu {
     pub(super) cuda: Cuda,
     /// The library's path.
@@ -104,12 +105,12 @@ impl Gpu {
         Ok((name.to_string_lossy().into_owned(), version))
     }
 
-    /// Returns how many samples or processes there are instead of `count`.
+    /// Returns the number of samples or processes to use: `count`, or less for a quick run.
     pub(super) fn count(&self, count: usize) -> usize {
         if self.quick { count.min(2) } else { count }
     }
 
-    /// Returns how much memory is used instead of `bytes`.
+    /// Returns the amount of memory to use: `bytes`, or less for a quick run.
     pub(super) fn bytes(&self, bytes: usize) -> usize {
         if self.quick { (bytes / 64).max(4096) } else { bytes }
     }
@@ -142,7 +143,7 @@ impl Gpu {
         unsafe { self.cuda.stream_sync(self.stream) }
     }
 
-    /// Waits for the stream by asking again and again.
+    /// Waits for the stream by polling it.
     pub(super) fn poll(&self) -> Result<(), Failed> {
         loop {
             // SAFETY: the stream exists.

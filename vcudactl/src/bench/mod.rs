@@ -4,15 +4,15 @@
 //! | module | contents |
 //! |---|---|
 //! | `table` | the measurements, with their rows and bars |
-//! | `bar` | what a row must reach |
+//! | `bar` | the results that rows must reach |
 //! | `measures` | the measurements |
-//! | `gpu` | what the measurements share: a context, a stream, kernels |
+//! | `gpu` | shared resources: a context, a stream, kernels |
 //! | `cuda` | the functions of libcuda |
 //! | `sample` | timing and statistics |
 //! | `program` | the measuring program, which runs in a process of its own |
-//! | `outcome` | what that process should measure, and what it reports |
-//! | `paths` | how to start it: natively, or through a device |
-//! | `run` | runs it repeatedly and collects the values |
+//! | `outcome` | the plan for that process, and its reports |
+//! | `paths` | starting that process natively or through a device |
+//! | `run` | running it repeatedly, and collecting the values |
 //! | `report` | the comparison, as JSON and as a table |
 
 mod bar;

@@ -1,30 +1,30 @@
-//! What the measuring program should measure, and what it reports: lines of JSON.
+//! The measuring program's plan, and its reports, which are lines of JSON.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A line of its output.
+/// A line of the program's output.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) enum Outcome {
     /// The GPU is ready: its name, and the driver's version.
     Ready(String, i32),
-    /// The GPU can't be used. No others follow.
+    /// The GPU can't be used. No lines follow.
     NoGpu(String),
     /// A measurement begins.
     Began(String),
-    /// It's done. The values are those of its rows.
+    /// A measurement is done. The values are those of its rows.
     Done(String, Vec<f64>),
-    /// It failed. No others follow.
+    /// A measurement failed. No lines follow.
     Failed(String, String),
 }
 
-/// What to measure.
+/// The measurements to take.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The names of the measurements.
     pub(crate) names: Vec<String>,
-    /// How often each is repeated.
+    /// Number of repetitions of each.
     pub(crate) repetitions: usize,
     /// Whether to take few samples of little work.
     pub(crate) quick: bool,
@@ -37,6 +37,6 @@ pub(super) struct Values {
     pub(super) gpu: Option<(String, i32)>,
     /// The values of a measurement: for each repetition, those of its rows.
     pub(super) done: BTreeMap<String, Vec<Vec<f64>>>,
-    /// The errors of those that failed. They aren't repeated.
+    /// The errors of measurements that failed. These aren't repeated.
     pub(super) failed: BTreeMap<String, String>,
 }

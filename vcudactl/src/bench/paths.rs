@@ -8,11 +8,11 @@ use crate::cli::BENCH_PROGRAM;
 use crate::cuda::{STDIN_LIBRARY, through_device};
 use crate::error::CtlError;
 
-/// The variables that a native program keeps: those that select the libraries and the GPU, and the place
-/// of the driver's cache. The others could change what is measured.
+/// The variables that a native program keeps: those that select the libraries and the GPU, and the
+/// directory of the driver's cache. Others could affect the measurements.
 const KEPT: [&str; 4] = ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HOME"];
 
-/// What is compared.
+/// The two sides of the comparison.
 #[derive(Debug)]
 pub(crate) struct Paths {
     /// The native library: a path, or a name that the dynamic loader finds.
@@ -23,7 +23,7 @@ pub(crate) struct Paths {
     pub(crate) device: Option<(PathBuf, PathBuf)>,
 }
 
-/// One of both sides of the comparison.
+/// A side of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Native,

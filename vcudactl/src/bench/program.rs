@@ -1,5 +1,5 @@
 //! The measuring program. It runs in a process of its own, so that a crash or a hang of the library only
-//! fails a row. On standard output, it reports what it does.
+//! fails a row. It reports its progress on standard output.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::cuda::Failed;
 
 /// Runs the program.
 pub(crate) fn main(args: &BenchProgramArgs) -> ExitCode {
-    // The session has this name. Without it, it would be that of /proc/self/exe.
+    // This becomes the session's name, which would otherwise be that of /proc/self/exe.
     let _ = std::fs::write("/proc/self/comm", NAME);
     if args.role != Role::Measure {
         return match play(args.role, &args.library, args.quick) {
@@ -34,7 +34,7 @@ pub(crate) fn main(args: &BenchProgramArgs) -> ExitCode {
 
 fn report(outcome: &Outcome) {
     let text = serde_json::to_string(outcome).unwrap_or_default();
-    // Without a reader, nobody wants the result.
+    // If nothing reads the output, exit.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 

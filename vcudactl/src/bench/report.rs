@@ -71,7 +71,7 @@ impl Report {
         }
     }
 
-    /// Returns the number of rows that have failed, and of those that miss their bars.
+    /// Returns the number of rows that have failed, and the number that miss their bars.
     pub(crate) fn faults(&self) -> (usize, usize) {
         let failed = self.rows.iter().filter(|row| row.error.is_some()).count();
         let missed = self.rows.iter().filter(|row| row.met == Some(false)).count();
@@ -201,7 +201,7 @@ fn compare(
         ratio: both.and_then(|(n, d)| (n > 0.0).then(|| d / n)),
         difference: both.map(|(n, d)| d - n),
         bar: row.bar.text(*unit),
-        // A row that has failed meets nothing.
+        // A row that has failed doesn't meet its bar.
         met: if error.is_some() { None } else { row.bar.is_met(n, d) },
         error,
         native_values,

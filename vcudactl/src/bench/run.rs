@@ -1,5 +1,5 @@
-//! Runs the measuring program repeatedly, in turn natively and through the device, and collects the
-//! values.
+//! Runs the measuring program repeatedly, alternating between native runs and runs through the
+//! device, and collects the values.
 
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ fn repeat(
         if !log.is_empty() {
             text += &format!("; its log says: {log}");
         }
-        // Without a GPU, no measurement can be taken. Otherwise, the first one is at fault.
+        // Without a GPU, no measurement can be taken. Otherwise, the first pending one has failed.
         let failed = if is_ready { pending.len().min(1) } else { pending.len() };
         for name in pending.drain(..failed) {
             values.failed.insert(name.to_owned(), text.clone());
@@ -67,7 +67,7 @@ fn repeat(
 }
 
 /// Follows a measuring program until it ends or takes too long. Removes the measurements that are done
-/// from those that are pending. Returns whether it could use the GPU, and why it doesn't take the others.
+/// from those that are pending. Returns whether it could use the GPU, and why it won't take the others.
 fn follow(
     program: &mut Program,
     pending: &mut Vec<&str>,

@@ -19,7 +19,7 @@ pub(super) fn time(action: impl FnOnce() -> Result<(), Failed>) -> Result<f64, F
     Ok(began.elapsed().as_secs_f64() * 1e6)
 }
 
-/// Takes up to `count` samples after some that warm up.
+/// Takes up to `count` samples after some warm-up runs.
 pub(super) fn samples(
     count: usize,
     mut once: impl FnMut() -> Result<f64, Failed>,

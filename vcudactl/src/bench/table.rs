@@ -13,7 +13,7 @@ pub(super) struct Measurement {
     pub(super) unit: Unit,
     /// Maximum number of repetitions. Slow measurements have few.
     pub(super) repetitions: usize,
-    /// What is measured. It returns a value for each row.
+    /// The function that measures. It returns a value for each row.
     pub(super) measure: Box<dyn Fn(&Gpu) -> Measured>,
     pub(super) rows: Vec<Row>,
 }
@@ -44,7 +44,7 @@ fn one(
     Measurement { name, text, unit, repetitions: usize::MAX, measure, rows }
 }
 
-/// Returns one with a row for the median and one for the 99th percentile.
+/// Returns a measurement with a row for the median and one for the 99th percentile.
 fn two(
     name: &str,
     text: &str,
@@ -139,8 +139,8 @@ pub(super) fn measurements() -> Vec<Measurement> {
     all
 }
 
-/// Returns the names of the measurements that are wanted: all, or those that have or begin with one of
-/// these names.
+/// Returns the names of the measurements that are selected: all, or those whose names equal or begin
+/// with one of these.
 pub(crate) fn select(only: &[String]) -> Result<Vec<String>, String> {
     let names = || measurements().into_iter().map(|measurement| measurement.name);
     let is_meant = |name: &str, wanted: &str| {

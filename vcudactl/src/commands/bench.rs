@@ -31,7 +31,7 @@ pub(super) async fn run(
         return Err(CtlError::Usage(text));
     }
     let paths = paths(client, args).await?;
-    // Standard error shows the progress only to people.
+    // Show progress only if standard error is a terminal.
     let report = bench::run(&paths, &plan, |text| {
         if !output.is_json() {
             exit::report(text);
@@ -77,7 +77,7 @@ enum Format {
 }
 
 impl Format {
-    /// Returns the format that a file's name asks for.
+    /// Returns the format for a file, by the extension of its name.
     fn of(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "json" => Some(Self::Json),

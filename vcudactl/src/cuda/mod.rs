@@ -2,8 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `functions` | loads functions of a libcuda |
-//! | `library` | the place of the guest's libcuda |
+//! | `functions` | loading functions of a libcuda |
+//! | `library` | finding the guest's libcuda |
 //! | `process` | the process of a program |
 
 mod functions;

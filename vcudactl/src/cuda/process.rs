@@ -45,18 +45,18 @@ pub(crate) fn through_device(library: &Path, socket: &Path) -> Result<Command, C
         // than it needs to connect.
         command.uid(NOBODY).gid(group);
     }
-    // The caller's settings of CUDA aren't those of the VM's programs.
+    // The caller's CUDA settings must not affect a program of the VM.
     command.env_clear().env("VIRTIO_CUDA_SOCKET", socket).env("VIRTIO_CUDA_LOG", "warn");
     Ok(command)
 }
 
 /// The next event of a program.
 pub(crate) enum Line {
-    /// It has written a line.
+    /// The program has written a line.
     Text(String),
-    /// It has closed its output.
+    /// The program has closed its output.
     End,
-    /// It has done neither until the given time.
+    /// The time limit has passed without either.
     Late,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Starts it. `name` names it in errors.
+    /// Starts the program. Errors call it `name`.
     pub(crate) fn start(mut command: Command, name: &str) -> Result<Self, CtlError> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(CtlError::os(format!("cannot start {name}")))?;
@@ -89,7 +89,7 @@ impl Program {
         Ok(Self { child, lines, log })
     }
 
-    /// Waits for the next line of its output, until this time.
+    /// Waits until this time for the next line of the program's output.
     pub(crate) fn next(&self, until: Instant) -> Line {
         match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(line) => Line::Text(line),
@@ -103,8 +103,8 @@ impl Program {
         let _ = self.child.kill();
     }
 
-    /// Waits for its end, and kills it if it doesn't end soon, because a hostile device can make it do
-    /// anything. Returns its exit status, and the last line of its log without the process and the
+    /// Waits until the program exits, and kills it if it doesn't exit soon, because a hostile device can
+    /// make it do anything. Returns its exit status, and the last line of its log without the process and the
     /// level.
     pub(crate) fn wait(mut self) -> Result<(ExitStatus, String), CtlError> {
         let failed = || CtlError::os("cannot wait for the program");

@@ -128,8 +128,8 @@ impl WorkerWords {
         self.slot.load(Ordering::SeqCst).checked_sub(1)
     }
 
-    /// Says that so many slots of the page of the VM's spending have been used, or more. Only the
-    /// broker calls this, before another worker gets a slot.
+    /// Raises the number of slots that have been used on the page of the VM's spending to at least
+    /// this. Only the broker calls this, before another worker gets a slot.
     pub fn add_slots(&self, slots: u32) {
         self.slots.fetch_max(slots, Ordering::SeqCst);
     }
@@ -330,7 +330,7 @@ impl GpuGate {
         self.contexts.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Says that the state of the VM's account is about to change. The next call of
+    /// Marks the state of the VM's account as about to change. The next call of
     /// [`Self::publish_memory`] or [`Self::publish_base`] ends the change.
     pub fn begin_memory(&self) {
         let changing = self.memory_version.load(Ordering::Relaxed) | 1;

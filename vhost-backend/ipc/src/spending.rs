@@ -3,11 +3,11 @@
 //! A worker takes allocations from its credit without the broker ([`Credit`]), and the VM's other
 //! sessions must see each of them at once in their cuMemGetInfo. So each worker has a word on this
 //! page for each GPU: the bytes that it has taken from its credit, less those that it has added.
-//! The broker publishes what the VM is charged for, less what its workers have got as credit. The
+//! The broker publishes what the VM is charged for, less what it has granted its workers as credit. The
 //! sum of that number and of all words on this page is what the VM's programs use.
 //!
-//! All workers of the VM can write the page. Nothing but what the VM's own programs see depends on
-//! it: the broker never reads it.
+//! All workers of the VM can write the page. It affects only the memory that the VM's own programs
+//! see: the broker never reads it.
 //!
 //! [`Credit`]: memory_ledger::Credit
 
@@ -19,8 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::gate::{GateMap, GpuGate, MAX_GPUS, MemoryUsage};
 use crate::shared_map::{Shareable, SharedMap};
 
-/// The most workers of a VM that can have words on the page, which is the most sessions that a VM
-/// can have.
+/// The maximum number of workers of a VM with words on the page, which is also the maximum number of
+/// a VM's sessions.
 pub const MAX_SLOTS: usize = 4096;
 
 /// The page. It has a word for each worker's slot on each GPU, by the device ordinal, which is the

@@ -75,8 +75,8 @@ impl Credit {
         self.flags(OFFERED | TAKEN)
     }
 
-    /// Says that the worker uses credit while the broker offers it, and shows what it spends to the
-    /// VM's other workers. Only the worker calls this.
+    /// Announces that the worker uses credit while the broker offers it, and that it shows the VM's
+    /// other workers what it spends. Only the worker calls this.
     pub fn take_offers(&self) {
         self.set(TAKEN, true);
     }

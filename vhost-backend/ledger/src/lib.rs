@@ -564,8 +564,8 @@ impl Ledger {
         Ok(Usage { used: vm.max(session).max(0) as u64, max })
     }
 
-    /// Returns the parts of [`Self::usage_of`], for the VM's limit and for the session's. What is
-    /// subtracted can be any numbers.
+    /// Returns the parts of [`Self::usage_of`], for the VM's limit and for the session's. The
+    /// numbers to subtract can have any value.
     pub fn base_of(
         &self,
         worker: WorkerId,

@@ -31,8 +31,8 @@ type Job = Box<dyn FnOnce() + Send>;
 /// The mirror threads of a session.
 #[derive(Clone, Default)]
 pub struct Mirrors {
-    /// How long a mirror polls for its next job. Otherwise, each call of a thread that makes one after
-    /// another would have to wake its mirror.
+    /// How long a mirror polls for its next job. Without polling, a thread that makes one call after
+    /// another would have to wake its mirror for each.
     spin: Spin,
     threads: Arc<Mutex<HashMap<u64, Mirror>>>,
 }

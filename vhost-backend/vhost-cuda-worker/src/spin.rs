@@ -1,8 +1,8 @@
-//! How long a thread polls before it sleeps.
+//! The time that a thread polls before it sleeps.
 
 use std::time::Duration;
 
-/// The minimum time, because nothing can arrive within a shorter time.
+/// The minimum time. Work can't arrive any sooner.
 const MIN: Duration = Duration::from_micros(4);
 
 /// The time that a thread polls before it sleeps, adapted to how soon work arrives.
@@ -26,7 +26,7 @@ impl Spin {
         self.now = self.max.min(self.now * 2);
     }
 
-    /// Adapts the time after the thread has polled in vain.
+    /// Adapts the time after the thread has polled without finding work.
     pub(super) fn nothing_came(&mut self) {
         self.now = (self.now / 2).max(MIN.min(self.max));
     }

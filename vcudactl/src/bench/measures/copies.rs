@@ -5,10 +5,10 @@ use crate::bench::gpu::Gpu;
 use crate::bench::sample::{Measured, samples, time};
 use crate::cuda::{Failed, Pointer};
 
-/// Bytes that a measurement copies at most.
+/// Maximum number of bytes that a measurement copies.
 const TOTAL: usize = 1 << 30;
 
-/// To the device.
+/// Copies to the device.
 pub(in crate::bench) fn copy_to(gpu: &Gpu, bytes: usize) -> Measured {
     let bytes = gpu.bytes(bytes);
     let from = vec![1u8; bytes];
@@ -18,7 +18,7 @@ pub(in crate::bench) fn copy_to(gpu: &Gpu, bytes: usize) -> Measured {
     })
 }
 
-/// From the device.
+/// Copies from the device.
 pub(in crate::bench) fn copy_from(gpu: &Gpu, bytes: usize) -> Measured {
     let bytes = gpu.bytes(bytes);
     let mut to = vec![1u8; bytes];
@@ -28,7 +28,7 @@ pub(in crate::bench) fn copy_from(gpu: &Gpu, bytes: usize) -> Measured {
     })
 }
 
-/// From the device to pages that have not been touched before.
+/// Copies from the device to pages that haven't been touched before.
 pub(in crate::bench) fn copy_fresh(gpu: &Gpu, bytes: usize) -> Measured {
     let bytes = gpu.bytes(bytes);
     rate(gpu, bytes, |device| {

@@ -19,12 +19,12 @@ struct Graph {
     nodes: Vec<Handle>,
 }
 
-/// Launching the graph and waiting for it.
+/// Launches the graph and waits for it.
 pub(in crate::bench) fn graph(gpu: &Gpu) -> Measured {
     measure(gpu, false)
 }
 
-/// The same, after new parameters for each of its nodes.
+/// The same, after setting new parameters for each of the graph's nodes.
 pub(in crate::bench) fn graph_updates(gpu: &Gpu) -> Measured {
     measure(gpu, true)
 }
@@ -49,7 +49,7 @@ fn measure(gpu: &Gpu, updates: bool) -> Measured {
     Ok(p50(&times))
 }
 
-/// Returns a node's parameters: the kernel that spins, for no time.
+/// Returns a node's parameters: the kernel `spin`, for 0 ns.
 fn node(gpu: &Gpu, params: &mut [*mut c_void; 1]) -> KernelNode {
     KernelNode {
         function: gpu.spin,

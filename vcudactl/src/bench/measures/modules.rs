@@ -27,13 +27,13 @@ fn ptx(constant: u32, kernels: usize) -> String {
     text
 }
 
-/// The same PTX again and again.
+/// Loads the same PTX repeatedly.
 pub(in crate::bench) fn same_ptx(gpu: &Gpu) -> Measured {
     let image = image(&ptx(7, 1));
     Ok(p50(&samples(gpu.count(100), || gpu.time_load(&image))?))
 }
 
-/// PTX that nobody has loaded before.
+/// Loads PTX that hasn't been loaded before.
 pub(in crate::bench) fn new_ptx(gpu: &Gpu) -> Measured {
     // NVIDIA's driver keeps compiled PTX in files.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -45,7 +45,7 @@ pub(in crate::bench) fn new_ptx(gpu: &Gpu) -> Measured {
     Ok(p50(&times))
 }
 
-/// A cubin, again and again.
+/// Loads the same cubin repeatedly.
 pub(in crate::bench) fn cubin(gpu: &Gpu) -> Measured {
     let cubin = link(gpu, image(&ptx(7, gpu.count(KERNELS))))?;
     Ok(p50(&samples(gpu.count(100), || gpu.time_load(&cubin))?))

@@ -15,14 +15,14 @@ use crate::bench::sample::{Measured, samples, time};
 use crate::cli::{BENCH_PROGRAM, Role};
 use crate::cuda::Failed;
 
-/// Number of processes of the measurements.
+/// Number of processes in each measurement.
 const IN_TURN: usize = 40;
 const AT_ONCE: usize = 20;
 const SHARING: usize = 8;
 /// How long the processes of [`rate`] are counted, and how often they report.
 const COUNTED: Duration = Duration::from_millis(1500);
 const REPORT: Duration = Duration::from_millis(50);
-/// How long such a process runs at most, if nobody ends it.
+/// Maximum time that such a process runs if it isn't killed.
 const MAX_RUN: Duration = Duration::from_secs(60);
 /// How often a process checks whether the measuring process has ended.
 const ORPHANED: Duration = Duration::from_millis(200);
@@ -31,10 +31,10 @@ const OPERATIONS: u32 = 10_000;
 /// Launches before each wait.
 const BATCH: u64 = 32;
 
-/// Does what a process does that isn't the measuring one.
+/// Runs a process that the measuring process has started.
 pub(in crate::bench) fn play(role: Role, library: &Path, quick: bool) -> Result<(), Failed> {
     let parent = parent_id();
-    // If a library hangs, the measuring process is killed, and must not leave others.
+    // If a library hangs, the measuring process is killed. This process must not outlive it.
     std::thread::spawn(move || {
         while parent_id() == parent {
             std::thread::sleep(ORPHANED);
@@ -68,7 +68,7 @@ fn ask_for_devices(library: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Reports the time and the number of kernels that are done, again and again.
+/// Reports the time and the number of kernels that are done, repeatedly.
 fn run_kernels(gpu: &Gpu) -> Result<(), Failed> {
     let operations = if gpu.quick { OPERATIONS / 100 } else { OPERATIONS };
     let until = Instant::now() + MAX_RUN;
@@ -76,7 +76,7 @@ fn run_kernels(gpu: &Gpu) -> Result<(), Failed> {
     while Instant::now() < until {
         if reported.is_none_or(|last| last.elapsed() >= REPORT) {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            // Without a reader, nobody wants the result.
+            // If nothing reads the output, exit.
             if writeln!(std::io::stdout(), "{} {done}", now.as_nanos()).is_err() {
                 break;
             }
@@ -118,7 +118,7 @@ pub(in crate::bench) fn devices(gpu: &Gpu) -> Measured {
     Ok(p50(&times))
 }
 
-/// Forty of them, one after another.
+/// Forty such programs, one after another.
 pub(in crate::bench) fn devices_in_turn(gpu: &Gpu) -> Measured {
     let all = time(|| {
         (0..gpu.count(IN_TURN)).try_for_each(|_| finish(start(gpu, Role::Devices, Stdio::null())?))
@@ -131,7 +131,7 @@ pub(in crate::bench) fn burst(gpu: &Gpu) -> Measured {
     let all = time(|| {
         let count = gpu.count(AT_ONCE);
         let started: Vec<_> = (0..count).map(|_| start(gpu, Role::Kernel, Stdio::null())).collect();
-        // All must have ended before the next measurement, also if one fails.
+        // All must exit before the next measurement begins, even if one fails.
         let ended: Vec<_> = started.into_iter().map(|child| finish(child?)).collect();
         ended.into_iter().collect()
     })?;
@@ -155,7 +155,7 @@ impl Drop for Running {
 /// A report of [`run_kernels`]: the process, and the time and number, or `None` if it has ended.
 type Report = (usize, Option<(f64, f64)>);
 
-/// Eight processes that run kernels: the number of kernels per second of all together.
+/// Eight processes that run kernels: the total number of kernels per second.
 pub(in crate::bench) fn rate(gpu: &Gpu) -> Measured {
     let count = gpu.count(SHARING);
     let (sender, reports) = channel();
@@ -167,7 +167,7 @@ pub(in crate::bench) fn rate(gpu: &Gpu) -> Measured {
         std::thread::spawn(move || read(number, stdout, &sender));
     }
     let all = collect(&reports, count, if gpu.quick { COUNTED / 5 } else { COUNTED })?;
-    // Only the time counts during which all processes ran.
+    // Count only the time during which all processes ran.
     let from = all.iter().filter_map(|one| one.first()).map(|first| first.0).fold(0.0, f64::max);
     let rates = all.iter().map(|one| {
         let counted: Vec<_> = one.iter().filter(|(at, _)| *at >= from).collect();

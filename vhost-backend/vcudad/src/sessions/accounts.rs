@@ -69,7 +69,7 @@ const PIECE: u64 = 2 << 20;
 /// A session that makes no calls for so long gives back its credit, in ns.
 const IDLE: u64 = 10_000_000_000;
 
-/// A worker's page, with what the broker knows of the worker's credit.
+/// A worker's page, with the broker's own record of the worker's credit.
 struct Shown {
     page: Arc<GateMap>,
     /// Whether the worker has a slot on the page of its VM's spending. Without one, it gets no credit.
@@ -151,8 +151,8 @@ impl Accounts {
         self.slots.insert(vm, slots);
     }
 
-    /// Makes a worker whose accounts are open known again, with its slot, and with the page on which
-    /// their state is published. When all workers are known, call [`Self::publish_all`].
+    /// Registers a worker of the previous broker, whose accounts are open, with its slot and with the
+    /// page on which their state is published. After the last worker, call [`Self::publish_all`].
     pub(crate) fn reopen(
         &mut self,
         worker: WorkerId,

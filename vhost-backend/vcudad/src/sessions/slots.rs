@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use host_ipc::messages::WorkerId;
 use host_ipc::spending::{MAX_SLOTS, SpendingMap};
 
-/// The page of a VM's spending, and who has which slot. The page itself isn't read: all workers of
-/// the VM can write it.
+/// The page of a VM's spending, and the worker that has each slot. The broker doesn't read the
+/// page itself: all workers of the VM can write it.
 pub(crate) struct Slots {
     file: OwnedFd,
     page: SpendingMap,

@@ -222,8 +222,8 @@ pub(crate) struct Worker {
     lost_since: Option<Instant>,
     /// Since when the worker should exit by itself, because its session is over.
     leaving_since: Option<Instant>,
-    /// Whether the worker expects the page of its VM's spending with its assignment. Those that a
-    /// broker of the previous version has started don't.
+    /// Whether the worker expects the page of its VM's spending with its assignment. Workers
+    /// that a broker of the previous version has started don't.
     shows_spending: bool,
     /// The worker's slot on the page of its VM's spending.
     slot: Option<u32>,

@@ -23,9 +23,10 @@ pub(crate) struct Serving {
 /// Room for the attributes of a VM's GPUs in a message. Those of a GPU take about 400 bytes.
 const ATTRIBUTES_ROOM: usize = 4000;
 
-/// Collects the facts for one VM, without its GPUs' attributes and its limits. `gpus` is in the order of the device ordinals in the VM's
-/// sessions. `time` returns the VM's share of a GPU's time over the last second, in units of 0.01%, and
-/// what slows the VM down there. `links` returns the GPU's PCIe links and NVLinks.
+/// Collects the facts for one VM, without its GPUs' attributes and its limits. `gpus` is in the order of
+/// the device ordinals in the VM's sessions. `time` returns the VM's share of a GPU's time over the last
+/// second, in units of 0.01%, and what slows the VM down there. `links` returns the GPU's PCIe links and
+/// NVLinks.
 pub(crate) fn collect(
     driver: &Probed,
     ledger: &Ledger,

@@ -30,7 +30,7 @@ fn open(accounts: &mut Accounts, worker: WorkerId) -> Ends {
     Ends { page, spending }
 }
 
-/// Opens an account for a worker of the previous version, which knows nothing of credit.
+/// Opens an account for a worker of the previous version, which doesn't support credit.
 fn open_older(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
     let file = GateMap::create().unwrap();
     accounts.open(worker, VM, None, &GPUS);
@@ -426,7 +426,7 @@ fn a_worker_that_does_not_use_credit_gets_none() {
     let page = open_older(&mut accounts, 1);
     accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
     assert_eq!((page.gpus[0].credit.bytes(), seen_by_older(&page)), (0, (2 * MIB, 60 * MIB)));
-    // Nor does it get any without a slot.
+    // Without a slot, it doesn't get credit, either.
     page.gpus[0].credit.take_offers();
     accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
     assert_eq!((page.gpus[0].credit.bytes(), seen_by_older(&page)), (0, (4 * MIB, 60 * MIB)));
@@ -448,7 +448,7 @@ fn a_worker_that_forges_its_credit_gains_nothing() {
         let forger = &sessions.workers[&1];
         forger.credit().withdraw();
         forger.credit().add(forged);
-        // Nothing depends on these words but what the VM's programs see.
+        // These words affect only what the VM's programs see.
         forger.ends.spending.spent(0, forged / 3);
         forger.ends.page.gpus[0].granted.store(forged / 5, Ordering::SeqCst);
         let _ = sessions.accounts.reserve(2, 0, 50 * MIB, Charge::Memory);

@@ -12,9 +12,9 @@ use crate::region::Region;
 /// `CU_MEMHOSTREGISTER_DEVICEMAP`.
 pub(in crate::calls) const REGISTER_FLAGS: u32 = 1 | 2;
 
-/// Maps all pages of a range before the driver pins them. The pages exist, and the kernel maps many of
-/// them at once; for the driver, it would map each page in a page fault. A failure doesn't matter: the
-/// driver then does what is left, or fails.
+/// Maps all pages of a range before the driver pins them. The kernel maps many pages at
+/// once; for the driver, it would map each page in a page fault. Failures are ignored: the driver then
+/// maps the remaining pages, or fails.
 pub(in crate::calls) fn populate(at: *mut u8, len: usize) {
     let start = at.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
     let len = (at.addr() - start.addr()).saturating_add(len);

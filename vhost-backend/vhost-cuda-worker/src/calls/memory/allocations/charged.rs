@@ -27,13 +27,13 @@ pub(super) enum Charged {
     Unknown,
 }
 
-/// How memory is charged that was freed or could be freed while it was being exported, by its driver
+/// For memory that was freed, or could be freed, during its export: how it's charged, by its driver
 /// handle. Locked while memory is being exported.
 #[derive(Default)]
 pub(in crate::calls) struct Exporting(HashMap<u64, Charged>);
 
 impl Exporting {
-    /// Returns how memory is charged for which `charged` was recorded.
+    /// Returns how memory with this recorded charge is really charged.
     pub(super) fn known(&mut self, charged: Charged, handle: u64) -> Charged {
         match charged {
             Charged::Unknown => self.0.remove(&handle).expect("its export has ended"),
@@ -41,14 +41,14 @@ impl Exporting {
         }
     }
 
-    /// Records how memory is charged that may have been freed during its export.
+    /// Records the charge of memory that may have been freed during its export.
     pub(super) fn record(&mut self, handle: u64, charged: Charged) {
         self.0.insert(handle, charged);
     }
 }
 
 impl Charged {
-    /// Returns how memory is charged that is being freed. If the memory is being exported, waits for
+    /// Returns the charge of memory that is being freed. If the memory is being exported, waits for
     /// the end of the export, so the ring reader must not call this.
     pub(super) fn known(self, exporting: &Mutex<Exporting>, handle: u64) -> Self {
         match self {

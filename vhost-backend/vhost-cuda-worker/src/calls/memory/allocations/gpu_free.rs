@@ -1,4 +1,4 @@
-//! The GPU's free memory, which cuMemGetInfo needs beside the VM's quota.
+//! The GPU's free memory, which cuMemGetInfo needs in addition to the VM's quota.
 //!
 //! The driver asks the GPU for it with an operation that the supervisor checks, so a call takes five
 //! times as long as natively. Nearly always, the GPU has more free memory than the VM may still use,
@@ -15,7 +15,7 @@ use crate::driver::{CuError, CuResult, Driver};
 
 /// How long an answer of the driver is used. Other VMs may allocate memory meanwhile.
 const RECENT: Duration = Duration::from_millis(10);
-/// The memory that the GPU must have had free beyond what the VM may use.
+/// The minimum free memory of the GPU beyond the amount that the VM may still use.
 const MARGIN: usize = 1 << 30;
 
 /// An answer of the driver.
@@ -24,12 +24,13 @@ struct Seen {
     at: Instant,
     free: usize,
     total: usize,
-    /// What the VM used then.
+    /// The VM's use at that time.
     used: u64,
 }
 
 impl Seen {
-    /// Returns whether the GPU certainly has this much free memory.
+    /// Returns whether the answer is recent, and the GPU had enough free memory for what the VM has
+    /// allocated since, for `left` more bytes, and for the margin.
     fn has_free(&self, left: usize, used: u64) -> bool {
         let since = used.saturating_sub(self.used) as usize;
         self.at.elapsed() < RECENT

@@ -44,8 +44,8 @@ enum Begun {
 }
 
 /// Begins to export physical memory, and chooses the token. The caller must hold the lock that keeps
-/// the memory from being freed, only until this returns: nothing may wait for the broker while it's
-/// held. Until the caller knows the result of [`end_export`], freeing the memory waits.
+/// the memory from being freed, and must release it after this returns: no thread may wait for the
+/// broker while it holds the lock. Until the caller knows the result of [`end_export`], freeing the memory waits.
 fn begin_export(
     cx: &Cx<'_>,
     (real, len): (u64, u64),
@@ -72,8 +72,8 @@ fn begin_export(
     Ok(Begun::Now(Export { token, file, len, properties, share }))
 }
 
-/// Ends what `begin_export` began: turns the charge into a shared one, and exports the memory.
-/// Returns how the memory is charged now, and an error if the VM exports or shares too many things.
+/// Completes an export that `begin_export` began: turns the charge into a shared one, and exports the
+/// memory. Returns how the memory is charged now, and an error if the VM exports or shares too many things.
 fn end_export(cx: &Cx<'_>, export: Export) -> (Charged, CuResult) {
     let Export { token, file, len, properties, share } = export;
     let Properties { device, handle_types, compression } = properties;
