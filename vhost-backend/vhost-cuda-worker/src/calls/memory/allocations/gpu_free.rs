@@ -1,7 +1,7 @@
 //! The GPU's free memory, which cuMemGetInfo needs in addition to the VM's quota.
 //!
-//! The driver asks the GPU for it with an operation that the supervisor checks, so a call takes five
-//! times as long as natively. Nearly always, the GPU has more free memory than the VM may still use,
+//! The driver asks the GPU for it with an operation that the supervisor checks, so a call took about
+//! 25 us longer than natively on an H200. Nearly always, the GPU has more free memory than the VM may still use,
 //! and then the result doesn't depend on it. So the driver isn't asked again for a short time.
 
 use std::collections::HashMap;
