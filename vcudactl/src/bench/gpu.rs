@@ -5,9 +5,8 @@ use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
-use super::cuda::Cuda;
 use super::sample::time;
-use crate::cuda::{Failed, Handle, Pointer};
+use crate::cuda::{Cuda, Failed, Handle, Pointer};
 
 /// CU_STREAM_NON_BLOCKING.
 const NON_BLOCKING: u32 = 1;

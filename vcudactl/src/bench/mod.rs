@@ -7,7 +7,6 @@
 //! | `bar` | the results that rows must reach |
 //! | `measures` | the measurements |
 //! | `gpu` | shared resources: a context, a stream, kernels |
-//! | `cuda` | the functions of libcuda |
 //! | `sample` | timing and statistics |
 //! | `program` | the measuring program, which runs in a process of its own |
 //! | `outcome` | the plan for that process, and its reports |
@@ -16,7 +15,6 @@
 //! | `report` | the comparison, as JSON and as a table |
 
 mod bar;
-mod cuda;
 mod gpu;
 mod measures;
 mod outcome;

@@ -14,9 +14,9 @@ pub(crate) type Failed = (c_int, String);
 macro_rules! functions {
     ($($name:ident = $symbol:literal ($($argument:ident: $type:ty),*),)*) => {
         /// The library, with its functions.
-        pub(super) struct Cuda {
-            $(pub(super) $name: unsafe extern "C" fn($($type),*) -> std::ffi::c_int,)*
-            error_name: $crate::cuda::error_name::Function,
+        pub(crate) struct Cuda {
+            $(pub(crate) $name: unsafe extern "C" fn($($type),*) -> std::ffi::c_int,)*
+            error_name: $crate::cuda::functions::error_name::Function,
             _library: libloading::Library,
         }
 
@@ -24,7 +24,7 @@ macro_rules! functions {
         #[allow(clippy::too_many_arguments, dead_code)]
         impl Cuda {
             /// Loads the library.
-            pub(super) fn load(path: &std::path::Path) -> Result<Self, libloading::Error> {
+            pub(crate) fn load(path: &std::path::Path) -> Result<Self, libloading::Error> {
                 // SAFETY: this is a libcuda, whose initialization has no preconditions.
                 let library = unsafe { libloading::Library::new(path) }?;
                 // SAFETY: these are the prototypes in cuda.h. The library stays loaded as long as the
@@ -44,7 +44,7 @@ macro_rules! functions {
                 /// # Safety
                 /// The arguments must be valid for the function.
                 #[inline]
-                pub(super) unsafe fn $name(
+                pub(crate) unsafe fn $name(
                     &self,
                     $($argument: $type),*
                 ) -> Result<(), $crate::cuda::Failed> {
@@ -57,18 +57,18 @@ macro_rules! functions {
             )*
 
             #[cold]
-            pub(super) fn failed(&self, symbol: &str, error: std::ffi::c_int) -> $crate::cuda::Failed {
+            pub(crate) fn failed(&self, symbol: &str, error: std::ffi::c_int) -> $crate::cuda::Failed {
                 let call = symbol.strip_suffix("_v2").unwrap_or(symbol);
-                let name = $crate::cuda::error_name::get(self.error_name, error);
+                let name = $crate::cuda::functions::error_name::get(self.error_name, error);
                 (error, format!("{call} returned {name} ({error})"))
             }
         }
     };
 }
-pub(crate) use functions;
+pub(super) use functions;
 
 /// The names of errors.
-pub(crate) mod error_name {
+pub(super) mod error_name {
     use super::{CStr, c_char, c_int};
 
     /// `cuGetErrorName`.

@@ -3,13 +3,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `cuda` | the functions of the guest's libcuda |
 //! | `program` | the CUDA program, which runs in a process of its own |
 //! | `child` | running that process, and what it reports |
 //! | `explain` | why a step failed |
 
 mod child;
-mod cuda;
 mod explain;
 mod program;
 

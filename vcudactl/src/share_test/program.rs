@@ -10,9 +10,8 @@ use std::ptr::null_mut;
 use std::time::Instant;
 
 use super::child::{Failure, Outcome, Step};
-use super::cuda::Cuda;
 use crate::cli::NAME;
-use crate::cuda::{Failed, Handle, Pointer, STDIN_LIBRARY};
+use crate::cuda::{Cuda, Failed, Handle, Pointer, STDIN_LIBRARY};
 
 /// Number of values.
 const COUNT: u32 = 1 << 20;
@@ -168,7 +167,7 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
             cuda.free(from)?;
             cuda.free(to)?;
             cuda.unload_module(module)?;
-            cuda.release(device)
+            cuda.release_primary(device)
         }
     })
 }

@@ -4,10 +4,9 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use super::p50;
-use crate::bench::cuda::KernelNode;
 use crate::bench::gpu::Gpu;
 use crate::bench::sample::{Measured, samples, time};
-use crate::cuda::{Failed, Handle};
+use crate::cuda::{Failed, Handle, KernelNode};
 
 /// Number of kernels.
 const NODES: usize = 20;

@@ -3,10 +3,9 @@
 use std::ptr::null_mut;
 
 use super::{p50, p50_p99};
-use crate::bench::cuda::{AccessDesc, AllocationProp};
 use crate::bench::gpu::Gpu;
 use crate::bench::sample::{Measured, samples, time};
-use crate::cuda::Failed;
+use crate::cuda::{AccessDesc, AllocationProp, Failed};
 
 /// CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, and CU_MEM_ACCESS_FLAGS_PROT_READWRITE.
 const PINNED: i32 = 1;

@@ -1,38 +1,38 @@
-//! The functions of libcuda that are measured.
+//! The functions of libcuda that `test` and `bench` call.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::cuda::{Handle, Pointer, functions};
+use super::functions::{Handle, Pointer, functions};
 
 /// `CUmemAllocationProp`.
 #[repr(C)]
 #[derive(Default)]
-pub(super) struct AllocationProp {
-    pub(super) kind: c_int,
-    pub(super) handle_types: c_int,
-    pub(super) location: [c_int; 2],
-    pub(super) windows: usize,
-    pub(super) flags: [u8; 8],
+pub(crate) struct AllocationProp {
+    pub(crate) kind: c_int,
+    pub(crate) handle_types: c_int,
+    pub(crate) location: [c_int; 2],
+    pub(crate) windows: usize,
+    pub(crate) flags: [u8; 8],
 }
 
 /// `CUmemAccessDesc`.
 #[repr(C)]
-pub(super) struct AccessDesc {
-    pub(super) location: [c_int; 2],
-    pub(super) flags: c_int,
+pub(crate) struct AccessDesc {
+    pub(crate) location: [c_int; 2],
+    pub(crate) flags: c_int,
 }
 
 /// `CUDA_KERNEL_NODE_PARAMS_v2`.
 #[repr(C)]
-pub(super) struct KernelNode {
-    pub(super) function: Handle,
-    pub(super) grid: [c_uint; 3],
-    pub(super) block: [c_uint; 3],
-    pub(super) shared: c_uint,
-    pub(super) params: *mut *mut c_void,
-    pub(super) extra: *mut *mut c_void,
-    pub(super) kernel: Handle,
-    pub(super) context: Handle,
+pub(crate) struct KernelNode {
+    pub(crate) function: Handle,
+    pub(crate) grid: [c_uint; 3],
+    pub(crate) block: [c_uint; 3],
+    pub(crate) shared: c_uint,
+    pub(crate) params: *mut *mut c_void,
+    pub(crate) extra: *mut *mut c_void,
+    pub(crate) kernel: Handle,
+    pub(crate) context: Handle,
 }
 
 // The sizes in cuda.h.
@@ -47,7 +47,9 @@ functions! {
     device_name = "cuDeviceGetName"(name: *mut c_char, bytes: c_int, device: c_int),
     total_memory = "cuDeviceTotalMem_v2"(bytes: *mut usize, device: c_int),
     retain = "cuDevicePrimaryCtxRetain"(context: *mut Handle, device: c_int),
+    release_primary = "cuDevicePrimaryCtxRelease_v2"(device: c_int),
     set_current = "cuCtxSetCurrent"(context: Handle),
+    synchronize = "cuCtxSynchronize"(),
     stream_create = "cuStreamCreate"(stream: *mut Handle, flags: c_uint),
     stream_sync = "cuStreamSynchronize"(stream: Handle),
     stream_query = "cuStreamQuery"(stream: Handle),
