@@ -278,8 +278,11 @@ impl Accounts {
         if let Some((vm, _)) = self.vms.remove(&worker) {
             let pages = self.pages.entry(vm).or_default();
             pages.remove(&worker);
-            // What the worker has spent and what it was charged for disappear together.
-            pages.values().flat_map(|shown| &shown.page.gpus).for_each(GpuGate::begin_memory);
+            // The worker's charge disappears together with the amount that it has spent.
+            for (&other, shown) in pages.iter() {
+                let count = self.ledger.held_by(other).len();
+                shown.page.gpus.iter().take(count).for_each(GpuGate::begin_memory);
+            }
             self.slots.entry(vm).and_modify(|slots| slots.take_back(worker));
             self.publish(vm);
         }
