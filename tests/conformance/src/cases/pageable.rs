@@ -71,6 +71,24 @@ fn there_and_back(cuda: &Cuda, device: u64, source: &[u8], skip: usize) -> Outco
     Ok(())
 }
 
+/// Copies bytes to the device and back until `stop` is set, and at least three times.
+fn copy_until(
+    cuda: &Cuda,
+    context: &Shared,
+    source: &[u8],
+    skip: usize,
+    stop: &AtomicBool,
+) -> Outcome {
+    context.enter(cuda)?;
+    let device = cuda.alloc(source.len())?;
+    let mut rounds = 0;
+    while rounds < 3 || !stop.load(Ordering::Relaxed) {
+        there_and_back(cuda, device, source, skip)?;
+        rounds += 1;
+    }
+    Ok(cu!(cuda, cuMemFree_v2(device))?)
+}
+
 /// Forks a child that checks bytes and writes to them. Returns whether the child found them.
 fn child_finds(memory: &Fresh, expected: u8) -> Outcome<bool> {
     // SAFETY: the child only accesses its memory, and exits.
@@ -135,15 +153,8 @@ cases! {
         let (_, context) = cuda.primary()?;
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
-            context.enter(cuda)?;
             let source = pattern((3 << 20) + index * 4099, 100 + index as u64);
-            let device = cuda.alloc(source.len())?;
-            let mut rounds = 0;
-            while rounds < 3 || !stop.load(Ordering::Relaxed) {
-                there_and_back(cuda, device, &source, index)?;
-                rounds += 1;
-            }
-            Ok(cu!(cuda, cuMemFree_v2(device))?)
+            copy_until(cuda, &context, &source, index, stop)
         };
         meanwhile(11, copy, || {
             let source = pattern(LARGEST, 7);
@@ -156,13 +167,7 @@ cases! {
         let (_, context) = cuda.primary()?;
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
-            context.enter(cuda)?;
-            let source = pattern(5 << 20, index as u64);
-            let device = cuda.alloc(source.len())?;
-            while !stop.load(Ordering::Relaxed) {
-                there_and_back(cuda, device, &source, 3)?;
-            }
-            Ok(())
+            copy_until(cuda, &context, &pattern(5 << 20, index as u64), 3, stop)
         };
         meanwhile(2, copy, || {
             for round in 0..10 {
@@ -208,13 +213,7 @@ cases! {
         let (_, context) = cuda.primary()?;
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
-            context.enter(cuda)?;
-            let source = pattern(2 << 20, index as u64);
-            let device = cuda.alloc(source.len())?;
-            while !stop.load(Ordering::Relaxed) {
-                there_and_back(cuda, device, &source, index)?;
-            }
-            Ok(())
+            copy_until(cuda, &context, &pattern(2 << 20, index as u64), index, stop)
         };
         meanwhile(2, copy, || {
             let device = cuda.alloc(LARGEST)?;
