@@ -341,7 +341,7 @@ pub struct GpuUse {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for GpuUse {}
 
-/// A value of [`Limits`] if there is no such limit.
+/// The value of a field of [`Limits`] if the operator has set no such limit.
 pub const LIMIT_NONE: u64 = u64::MAX;
 /// Limits that the host's operator has set for the VM, for messages. They follow each [`GpuUse`] in the
 /// same entry. 0 if unknown, and [`LIMIT_NONE`] if there is no limit.

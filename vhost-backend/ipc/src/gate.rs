@@ -250,11 +250,11 @@ pub struct MemoryUsage {
 /// A worker with a [`Spending`](crate::spending::Spending) adds that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBase {
-    /// What [`MemoryUsage::used`] would be if only the VM's limit existed, without what the workers
-    /// have spent.
+    /// The value that [`MemoryUsage::used`] would have if only the VM's limit existed and no worker
+    /// had spent any credit, in bytes.
     pub vm: i64,
-    /// What [`MemoryUsage::used`] would be if only the session's limit existed, without what this
-    /// worker has spent.
+    /// The value that [`MemoryUsage::used`] would have if only the session's limit existed and this
+    /// worker had spent no credit, in bytes.
     pub session: i64,
     /// The lower of the limits for the VM and for the session, in bytes.
     pub max: u64,

@@ -420,7 +420,7 @@ pub struct VmFacts {
     pub attributes: Vec<Attributes>,
     /// The result of `cuModuleGetLoadingMode` on the host. 0 if unknown.
     pub module_loading: u32,
-    /// What slows the VM down, in the order of `gpus`. `None` if unknown.
+    /// The causes that slow the VM down on each GPU, in the order of `gpus`. `None` if unknown.
     pub slowed: Vec<Option<VmSlowed>>,
     /// The fraction of its GPU's time that each of `processes` has used in the last second, in units
     /// of 0.01%. `None` if unknown.
@@ -440,7 +440,7 @@ pub struct VmLimits {
     pub pids_max: Option<u64>,
 }
 
-/// What slows a VM down on a GPU.
+/// The causes that slow a VM down on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmSlowed {
     /// In the last second, its work has waited for GPU time that `compute.max` allows.

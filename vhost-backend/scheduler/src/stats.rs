@@ -39,12 +39,12 @@ pub struct VmStats {
     pub share_1s: u32,
     /// Fraction of the last ten seconds that was charged, in basis points.
     pub share_10s: u32,
-    /// What work has waited for in the last second.
+    /// The reasons for which work has waited in the last second.
     pub slowed: Slowed,
 }
 
-/// What work of a VM has waited for in the last second. Waits of less than 1% of that second don't
-/// count.
+/// The reasons for which a VM's work has waited in the last second. Waits of less than 1% of that
+/// second don't count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slowed {
     /// For GPU time that the cap allows.
