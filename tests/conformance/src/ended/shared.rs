@@ -10,6 +10,7 @@ use cuda_api::sys::{
 use std::cell::RefCell;
 use std::ptr::null_mut;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 pub(super) const KINDS: &[Kind] = &[
     Kind { name: "exported-memory", create: exported_memory },
@@ -28,6 +29,9 @@ const BYTES: usize = 4 << 20;
 const LAZY: u32 = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0;
 const INTERPROCESS: u32 =
     CUevent_flags::CU_EVENT_INTERPROCESS.0 | CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+
+/// The longest time after which the host must know that a process has ended.
+const SOON: Duration = Duration::from_secs(10);
 
 /// The orders that an exporter obeys.
 const DESTROY: u8 = 1;
@@ -108,16 +112,33 @@ impl Exporter {
     /// The ways in which it ends.
     fn ends(&self) -> Vec<(&'static str, Call)> {
         let [destroyed, reset, killed] = [&self.peer; 3].map(Rc::clone);
+        let memory = self.memory;
         calls! {
             "exporter-destroy" => |_cuda| order(&destroyed, DESTROY),
             "exporter-reset" => |_cuda| order(&reset, RESET),
-            "exporter-kill" => |_cuda| kill(&killed),
+            "exporter-kill" => |cuda| {
+                kill(&killed)?;
+                forgotten(cuda, memory)
+            },
         }
     }
 }
 
 fn kill(peer: &RefCell<Peer>) -> Called {
     peer.borrow_mut().kill();
+    Ok(())
+}
+
+/// Waits until memory of a process that was killed can't be opened any more. Natively, that is so as
+/// soon as the process has ended; the device's host learns later that it has.
+fn forgotten(cuda: &Cuda, memory: CUipcMemHandle) -> Called {
+    let deadline = Instant::now() + SOON;
+    while let Ok(pointer) = open(cuda, memory)
+        && Instant::now() < deadline
+    {
+        cu!(cuda, cuIpcCloseMemHandle(pointer))?;
+        std::thread::sleep(Duration::from_millis(5));
+    }
     Ok(())
 }
 
