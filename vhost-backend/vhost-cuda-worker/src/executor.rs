@@ -50,6 +50,9 @@ pub struct Command<'a> {
 pub enum Pending {
     /// Immediately, without sleeping, because outstanding work will finish very soon.
     Soon,
+    /// After a few microseconds, without sleeping, because outstanding work will finish very soon, but
+    /// the guest learns that without the worker.
+    Shortly,
     /// After sleeping at most this long, because work is outstanding.
     Within(Duration),
     /// No time is set, because nothing is outstanding. Poll after the next command or

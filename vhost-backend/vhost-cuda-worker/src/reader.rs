@@ -20,6 +20,9 @@ use super::spin::Spin;
 /// The maximum number of commands that the reader executes before it also checks everything else.
 const BATCH: usize = 64;
 
+/// The time between polls of work whose end the guest sees without the worker.
+const PAUSE: Duration = Duration::from_micros(5);
+
 /// The state of the ring reader.
 pub(super) struct Reader {
     session: Session,
@@ -87,6 +90,9 @@ impl Reader {
                 // A guest that isn't waiting for a reply can see the error in the ring's header.
                 self.posted.end_with(self.executor.verdict());
             }
+            if !worked && pending == Pending::Shortly {
+                self.watch_ring();
+            }
             if worked {
                 if idle_since.take().is_some() {
                     self.spin.work_came();
@@ -101,7 +107,7 @@ impl Reader {
             }
             let timeout = match pending {
                 Pending::Nothing => None,
-                Pending::Soon => {
+                Pending::Soon | Pending::Shortly => {
                     // Let other threads run on this processor; the outstanding work may need one.
                     std::thread::yield_now();
                     continue;
@@ -112,6 +118,16 @@ impl Reader {
             if self.sleep(timeout) {
                 idle_since = None;
             }
+        }
+    }
+
+    /// Polls the ring until a command arrives, for at most [`PAUSE`]. A query of the driver takes about
+    /// as long as the reader takes to pass a launch to it, so a launch shouldn't find the reader in one.
+    fn watch_ring(&self) {
+        let Some((ring, _)) = &self.ring else { return };
+        let began = Instant::now();
+        while !ring.has_work() && began.elapsed() < PAUSE {
+            std::hint::spin_loop();
         }
     }
 

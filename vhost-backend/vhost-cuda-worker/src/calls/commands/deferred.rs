@@ -122,7 +122,7 @@ impl Deferred {
         ctx: ContextId,
         completion: Completion,
     ) {
-        let done = self.waits.add_stream(cx, &mut self.events, stream, ctx, completion);
+        let done = self.waits.add_stream(cx, &mut self.events, (stream, ctx), false, completion);
         self.complete_if(cx, done);
     }
 
@@ -144,9 +144,7 @@ impl Deferred {
         let Self { waits, words, arena, events, .. } = self;
         let waiting = waits.len();
         let arm = |stream| {
-            if let Some(word) = word {
-                words.arm(cx, (arena.as_mut(), waiting), (stream, cx.ctx), word);
-            }
+            word.is_some_and(|word| words.arm(cx, (arena.as_mut(), waiting), (stream, cx.ctx), word))
         };
         let done = waits.add_streams(cx, events, which, completion, arm);
         self.complete_if(cx, done);
@@ -159,7 +157,11 @@ impl Deferred {
         id: EventId,
         completion: Completion,
     ) {
-        let done = self.waits.add_event(cx, &mut self.events, id, completion);
+        self.add_event(cx, id, false, completion);
+    }
+
+    fn add_event(&mut self, cx: &Cx<'_>, id: EventId, has_word: bool, completion: Completion) {
+        let done = self.waits.add_event(cx, &mut self.events, id, has_word, completion);
         self.complete_if(cx, done);
     }
 
@@ -176,10 +178,10 @@ impl Deferred {
         // from the tables.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => {
-                if let Some(word) = word {
-                    self.arm(cx, (stream, ctx), word);
-                }
-                self.wait_recorded(cx, stream, ctx, completion);
+                let has_word = word.is_some_and(|word| self.arm(cx, (stream, ctx), word));
+                let events = &mut self.events;
+                let done = self.waits.add_stream(cx, events, (stream, ctx), has_word, completion);
+                self.complete_if(cx, done);
             }
             done => self.complete(cx, done, completion),
         }
@@ -195,18 +197,17 @@ impl Deferred {
     ) {
         // Behind later work, the write would come too late to be of use. In the legacy stream, it
         // would be behind all streams that synchronize with it.
-        if let Some(stream) = last_in(cx, id)
-            && (!stream.0.is_null() || only_legacy_is_busy(&cx.within(stream.1)))
-            && query_guest(cx, id) == Err(CuError::NOT_READY)
-        {
-            self.arm(cx, stream, word);
-        }
-        self.wait_event(cx, id, completion);
+        let has_word = last_in(cx, id).is_some_and(|stream| {
+            (!stream.0.is_null() || only_legacy_is_busy(&cx.within(stream.1)))
+                && query_guest(cx, id) == Err(CuError::NOT_READY)
+                && self.arm(cx, stream, word)
+        });
+        self.add_event(cx, id, has_word, completion);
     }
 
-    /// Has the GPU write a word behind the commands now queued in a stream, if it can.
-    fn arm(&mut self, cx: &Cx<'_>, stream: (CUstream, ContextId), word: Word) {
-        self.words.arm(cx, (self.arena.as_mut(), self.waits.len()), stream, word);
+    /// Has the GPU write a word behind the commands now queued in a stream. Returns false if it can't.
+    fn arm(&mut self, cx: &Cx<'_>, stream: (CUstream, ContextId), word: Word) -> bool {
+        self.words.arm(cx, (self.arena.as_mut(), self.waits.len()), stream, word)
     }
 
     fn complete_if(&mut self, cx: &Cx<'_>, done: Option<(CuResult, Completion)>) {

@@ -106,6 +106,8 @@ struct Waiting {
     ctx: ContextId,
     awaited: Awaited,
     completion: Completion,
+    /// Whether the GPU writes a word when the wait ends.
+    has_word: bool,
 }
 
 /// A wait that has ended, with the work that remains to do for the call.
@@ -133,20 +135,20 @@ impl Waits {
         self.list.len()
     }
 
-    /// Begins a wait for the commands now queued in a stream. If that fails, returns the error and
-    /// the completion.
+    /// Begins a wait for the commands now queued in a stream, perhaps with a word behind them. If that
+    /// fails, returns the error and the completion.
     pub(in crate::calls) fn add_stream(
         &mut self,
         cx: &Cx<'_>,
         events: &mut EventPool,
-        stream: CUstream,
-        ctx: ContextId,
+        (stream, ctx): (CUstream, ContextId),
+        has_word: bool,
         completion: Completion,
     ) -> Option<(CuResult, Completion)> {
         match events.record(cx, stream, ctx) {
             Ok(event) => {
                 let awaited = Awaited::Event(event);
-                self.add(Waiting { ctx, awaited, completion }, events);
+                self.add(Waiting { ctx, awaited, completion, has_word }, events);
                 None
             }
             Err(error) => Some((Err(error), completion)),
@@ -154,40 +156,42 @@ impl Waits {
     }
 
     /// Begins a wait for the commands now queued in streams of the current context. Calls `arm` if a
-    /// single stream has unfinished commands. If none has or the wait can't begin, returns the
-    /// result and the completion.
+    /// single stream has unfinished commands, which returns whether the GPU writes a word. If no stream
+    /// has any or the wait can't begin, returns the result and the completion.
     pub(in crate::calls) fn add_streams(
         &mut self,
         cx: &Cx<'_>,
         events: &mut EventPool,
         which: Which,
         completion: Completion,
-        arm: impl FnOnce(CUstream),
+        arm: impl FnOnce(CUstream) -> bool,
     ) -> Option<(CuResult, Completion)> {
-        match record_all(cx, events, which, arm) {
+        let mut has_word = false;
+        match record_all(cx, events, which, |stream| has_word = arm(stream)) {
             Ok(list) if list.is_empty() => Some((Ok(()), completion)),
             Ok(list) => {
                 let awaited = Awaited::Events(list);
-                self.add(Waiting { ctx: cx.ctx, awaited, completion }, events);
+                self.add(Waiting { ctx: cx.ctx, awaited, completion, has_word }, events);
                 None
             }
             Err(error) => Some((Err(error), completion)),
         }
     }
 
-    /// Begins a wait for one of the guest's events. If it has already been reached or the wait
-    /// can't begin, returns the result and the completion.
+    /// Begins a wait for one of the guest's events, perhaps with a word behind it. If the event has
+    /// already been reached or the wait can't begin, returns the result and the completion.
     pub(in crate::calls) fn add_event(
         &mut self,
         cx: &Cx<'_>,
         events: &mut EventPool,
         id: EventId,
+        has_word: bool,
         completion: Completion,
     ) -> Option<(CuResult, Completion)> {
         match query_guest(cx, id) {
             Err(CuError::NOT_READY) => {
                 let awaited = Awaited::Guest(id);
-                self.add(Waiting { ctx: cx.ctx, awaited, completion }, events);
+                self.add(Waiting { ctx: cx.ctx, awaited, completion, has_word }, events);
                 None
             }
             done => Some((done, completion)),
@@ -237,7 +241,8 @@ impl Waits {
         }
         let quiet = now.duration_since(*self.quiet_since.get_or_insert(now));
         if quiet < PATIENCE {
-            Pending::Soon
+            let all_have_words = self.list.iter().all(|waiting| waiting.has_word);
+            if all_have_words { Pending::Shortly } else { Pending::Soon }
         } else {
             let longest = (quiet / 1000).clamp(LONGEST_SLEEP, LONGEST_LATE_SLEEP);
             Pending::Within((quiet / 64).clamp(SHORTEST_SLEEP, longest))

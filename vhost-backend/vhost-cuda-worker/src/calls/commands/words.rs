@@ -35,25 +35,26 @@ pub(in crate::calls) struct Words {
 
 impl Words {
     /// Has the GPU write a word behind the commands now queued in a stream, which are unfinished.
-    /// Does nothing if it can't, or if the guest must wait for the reply: while the gate is closed,
-    /// if kernels print, because the reply reports their output, and while many calls are `waiting`.
+    /// Returns false without doing so if it can't, or if the guest must wait for the reply: while the
+    /// gate is closed, if kernels print, because the reply reports their output, and while many calls
+    /// are `waiting`.
     pub(in crate::calls) fn arm(
         &mut self,
         cx: &Cx<'_>,
         (arena, waiting): (Option<&mut Arena>, usize),
         (stream, ctx): (CUstream, ContextId),
         word: Word,
-    ) {
+    ) -> bool {
         let replies = waiting >= MAX_WORDS || cx.shared.prints.load(Ordering::Relaxed);
-        let Some(arena) = arena.filter(|_| !replies && !self.refused) else { return };
+        let Some(arena) = arena.filter(|_| !replies && !self.refused) else { return false };
         if cx.within(ctx).enter().is_err() {
-            return;
+            return false;
         }
         let device = lock(&cx.shared.tables).device_of(ctx).filter(|device| writes(cx, *device));
         let Some(pass) = device.and_then(|device| cx.shared.turns.pass_for_word(device)) else {
-            return;
+            return false;
         };
-        let Some((at, on_gpu)) = arena.word(ctx, word.offset) else { return };
+        let Some((at, on_gpu)) = arena.word(ctx, word.offset) else { return false };
         at.store(word.value.0, Ordering::Release);
         let reached = word.value.reached();
         // SAFETY: the stream is live: the caller has just looked it up, and streams begin to end on
@@ -66,6 +67,7 @@ impl Words {
             at.store(0, Ordering::Release);
             self.refused = true;
         }
+        !self.refused
     }
 }
 
