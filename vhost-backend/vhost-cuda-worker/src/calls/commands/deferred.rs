@@ -144,7 +144,9 @@ impl Deferred {
         let Self { waits, words, arena, events, .. } = self;
         let waiting = waits.len();
         let arm = |stream| {
-            word.is_some_and(|word| words.arm(cx, (arena.as_mut(), waiting), (stream, cx.ctx), word))
+            word.is_some_and(|word| {
+                words.arm(cx, (arena.as_mut(), waiting), (stream, cx.ctx), word)
+            })
         };
         let done = waits.add_streams(cx, events, which, completion, arm);
         self.complete_if(cx, done);

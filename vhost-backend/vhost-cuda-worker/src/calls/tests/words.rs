@@ -3,6 +3,7 @@
 use super::gate::{BLOCKING, EVENT, FREE};
 use super::graphs::chain;
 use super::*;
+use crate::executor::Pending;
 use host_ipc::gate::Mode;
 use protocol::graph::Step;
 use protocol::ids::GraphExecId;
@@ -71,6 +72,7 @@ impl Bench {
     fn assert_word_comes(&mut self, thread: u32, case: &str) {
         assert!(!self.is_answered(thread), "{case}");
         assert_eq!(self.progress(), Progress::Armed, "{case}");
+        assert_ne!(self.executor.poll(), Pending::Soon, "{case}: the guest needs no reply soon");
         self.go_on();
         let start = std::time::Instant::now();
         while self.progress() != Progress::Reached {
@@ -85,6 +87,7 @@ impl Bench {
     fn assert_reply_alone_comes(&mut self, thread: u32, case: &str) {
         assert!(!self.is_answered(thread), "{case}");
         assert_eq!(self.word(WORD).load(Ordering::Acquire), 0, "{case}");
+        assert_ne!(self.executor.poll(), Pending::Shortly, "{case}: the guest needs the reply");
         self.go_on();
         assert_eq!(self.ended(thread), 0, "{case}");
         assert_eq!(self.word(WORD).load(Ordering::Acquire), 0, "{case}");
