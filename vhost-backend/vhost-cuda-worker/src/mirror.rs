@@ -158,8 +158,9 @@ fn next_job(incoming: &mpsc::Receiver<Job>, spin: &mut Spin) -> Option<Job> {
             Err(mpsc::TryRecvError::Empty) => break,
         }
     }
-    spin.nothing_came();
-    incoming.recv().ok()
+    let job = incoming.recv().ok();
+    spin.slept(start.elapsed(), job.is_some());
+    job
 }
 
 #[cfg(test)]

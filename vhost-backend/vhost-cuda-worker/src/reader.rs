@@ -90,32 +90,36 @@ impl Reader {
                 // A guest that isn't waiting for a reply can see the error in the ring's header.
                 self.posted.end_with(self.executor.verdict());
             }
-            if !worked && pending == Pending::Shortly {
-                self.watch_ring();
-            }
             if worked {
                 if idle_since.take().is_some() {
                     self.spin.work_came();
                 }
                 continue;
             }
+            let timeout = match pending {
+                Pending::Nothing => None,
+                Pending::Within(timeout) => Some(timeout),
+                Pending::Soon | Pending::Shortly => {
+                    if pending == Pending::Shortly {
+                        self.watch_ring();
+                    }
+                    // The guest may send its next command as soon as the outstanding work has
+                    // finished, so the time until the reader sleeps begins then.
+                    idle_since = None;
+                    // Let other threads run on this processor; the outstanding work may need one.
+                    std::thread::yield_now();
+                    continue;
+                }
+            };
             let now = Instant::now();
             let idle = now.duration_since(*idle_since.get_or_insert(now));
             if idle < self.spin.duration() {
                 std::hint::spin_loop();
                 continue;
             }
-            let timeout = match pending {
-                Pending::Nothing => None,
-                Pending::Soon | Pending::Shortly => {
-                    // Let other threads run on this processor; the outstanding work may need one.
-                    std::thread::yield_now();
-                    continue;
-                }
-                Pending::Within(timeout) => Some(timeout),
-            };
-            self.spin.nothing_came();
             if self.sleep(timeout) {
+                let has_work = self.ring.as_ref().is_some_and(|(ring, _)| ring.has_work());
+                self.spin.slept(now.elapsed() + idle, has_work);
                 idle_since = None;
             }
         }

@@ -26,9 +26,14 @@ impl Spin {
         self.now = self.max.min(self.now * 2);
     }
 
-    /// Adapts the time after the thread has polled without finding work.
-    pub(super) fn nothing_came(&mut self) {
-        self.now = (self.now / 2).max(MIN.min(self.max));
+    /// Adapts the time after the thread has polled without finding work, and then slept: work may have
+    /// come at last, after a time in which polling would have found it.
+    pub(super) fn slept(&mut self, polled_and_slept: Duration, work_came: bool) {
+        if work_came && polled_and_slept < self.max {
+            self.work_came();
+        } else {
+            self.now = (self.now / 2).max(MIN.min(self.max));
+        }
     }
 }
 
@@ -42,15 +47,22 @@ mod tests {
         let mut spin = Spin::new(us(50));
         assert_eq!(spin.duration(), us(50));
         for expected in [25_000, 12_500, 6_250, 4_000, 4_000] {
-            spin.nothing_came();
+            spin.slept(us(1000), true);
             assert_eq!(spin.duration(), Duration::from_nanos(expected));
         }
         for expected in [8, 16, 32, 50, 50] {
             spin.work_came();
             assert_eq!(spin.duration(), us(expected));
         }
+        // Work that comes soon after the thread has gone to sleep would have been worth polling for.
+        // The end of a sleep without work says nothing about that.
+        spin.slept(us(1000), true);
+        spin.slept(us(49), true);
+        assert_eq!(spin.duration(), us(50));
+        spin.slept(us(49), false);
+        assert_eq!(spin.duration(), us(25));
         let mut never = Spin::new(Duration::ZERO);
-        never.nothing_came();
+        never.slept(us(49), true);
         never.work_came();
         assert_eq!(never.duration(), Duration::ZERO);
     }
