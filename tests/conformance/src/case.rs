@@ -30,15 +30,40 @@ impl Case {
     }
 }
 
-/// Defines the cases of a family, and `CASES`, a list of them.
+/// The value at the end of a case's body: a result, or none if everything was as expected.
+pub trait Ending {
+    fn outcome(self) -> Outcome;
+}
+
+impl Ending for () {
+    fn outcome(self) -> Outcome {
+        Ok(())
+    }
+}
+
+impl Ending for Outcome {
+    fn outcome(self) -> Outcome {
+        self
+    }
+}
+
+/// Defines the cases of a family, and `CASES`, a list of them. A case with the parameter `primary`
+/// begins with the first device's primary context current: `fn name(cuda, primary)`, or
+/// `fn name(cuda, primary = (device, context))` if it needs the values of [`Cuda::primary`].
 macro_rules! cases {
-    ($($(#[$doc:meta])* fn $name:ident($cuda:ident) $body:block)*) => {
+    ($(
+        $(#[$doc:meta])*
+        fn $name:ident($cuda:ident $(, primary $(= $primary:pat)?)?) $body:block
+    )*) => {
         pub(super) const CASES: &[$crate::case::Case] = &[$(
             $crate::case::Case::new(module_path!(), stringify!($name), $name)
         ),*];
         $(
             $(#[$doc])*
-            fn $name($cuda: &$crate::cuda::Cuda) -> $crate::cuda::Outcome $body
+            fn $name($cuda: &$crate::cuda::Cuda) -> $crate::cuda::Outcome {
+                $($(let $primary =)? $cuda.primary()?;)?
+                $crate::case::Ending::outcome($body)
+            }
         )*
     };
 }

@@ -59,8 +59,7 @@ fn get(cuda: &Cuda, from: CUarray, size: [usize; 3]) -> Outcome<Vec<u32>> {
 }
 
 cases! {
-    fn arrays_have_the_properties_that_they_were_created_with(cuda) {
-        cuda.primary()?;
+    fn arrays_have_the_properties_that_they_were_created_with(cuda, primary) {
         let made = array(cuda, [10, 6, 4], CUDA_ARRAY3D_LAYERED)?;
         let mut found = CUDA_ARRAY3D_DESCRIPTOR::default();
         cu!(cuda, cuArray3DGetDescriptor_v2(&mut found, made))?;
@@ -82,11 +81,9 @@ cases! {
         refused!(cu!(cuda, cuArrayGetPlane(&mut plane, plain, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuArrayGetMemoryRequirements(&mut needed, plain, 0)), INVALID_VALUE);
         cu!(cuda, cuArrayDestroy(plain))?;
-        Ok(())
     }
 
-    fn invalid_properties_are_refused(cuda) {
-        cuda.primary()?;
+    fn invalid_properties_are_refused(cuda, primary) {
         let mut made = null_mut();
         for (size, flags) in [
             ([0, 0, 0], 0),
@@ -105,11 +102,9 @@ cases! {
         refused!(cu!(cuda, cuArray3DCreate_v2(&mut made, &three)), INVALID_VALUE);
         let unknown = CUDA_ARRAY_DESCRIPTOR::default();
         refused!(cu!(cuda, cuArrayCreate_v2(&mut made, &unknown)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn boxes_are_copied_between_host_memory_and_arrays(cuda) {
-        cuda.primary()?;
+    fn boxes_are_copied_between_host_memory_and_arrays(cuda, primary) {
         for (size, flags) in [
             ([1000, 300, 3], 0),
             ([64, 64, 6], CUDA_ARRAY3D_CUBEMAP),
@@ -121,11 +116,9 @@ cases! {
             same!(get(cuda, made, size)? == values, true);
             cu!(cuda, cuArrayDestroy(made))?;
         }
-        Ok(())
     }
 
-    fn a_rectangle_lands_at_its_place_in_an_array(cuda) {
-        cuda.primary()?;
+    fn a_rectangle_lands_at_its_place_in_an_array(cuda, primary) {
         let size = [8, 4, 1];
         let made = array(cuda, [8, 4, 0], 0)?;
         put(cuda, made, size, &[7; 32])?;
@@ -153,11 +146,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpy2D_v2(&copy)), INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(device))?;
         cu!(cuda, cuArrayDestroy(made))?;
-        Ok(())
     }
 
-    fn bytes_are_copied_from_and_to_the_first_row(cuda) {
-        cuda.primary()?;
+    fn bytes_are_copied_from_and_to_the_first_row(cuda, primary) {
         let (first, second) = (array(cuda, [64, 0, 0], 0)?, array(cuda, [64, 0, 0], 0)?);
         let values: Vec<u32> = (100..164).collect();
         let mut found = vec![0u32; 64];
@@ -177,11 +168,9 @@ cases! {
         cu!(cuda, cuMemFree_v2(device))?;
         cu!(cuda, cuArrayDestroy(first))?;
         cu!(cuda, cuArrayDestroy(second))?;
-        Ok(())
     }
 
-    fn levels_of_a_mipmapped_array_have_half_the_size(cuda) {
-        cuda.primary()?;
+    fn levels_of_a_mipmapped_array_have_half_the_size(cuda, primary) {
         let mut mipmap = null_mut();
         cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &descriptor([16, 4, 0], 0), 99))?;
         let mut level = null_mut();
@@ -202,6 +191,5 @@ cases! {
             INVALID_VALUE
         );
         cu!(cuda, cuMipmappedArrayDestroy(mipmap))?;
-        Ok(())
     }
 }

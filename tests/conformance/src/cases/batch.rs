@@ -21,8 +21,7 @@ fn operand(type_: Operand) -> CUmemcpy3DOperand {
 }
 
 cases! {
-    fn a_batch_copies_everything(cuda) {
-        cuda.primary()?;
+    fn a_batch_copies_everything(cuda, primary) {
         let (from, to) = (cuda.alloc(4096)?, cuda.alloc(4096)?);
         let values: Vec<u32> = (0..1024).collect();
         cuda.upload(from, &values)?;
@@ -68,11 +67,9 @@ cases! {
         how[0].srcAccessOrder = Order::CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
         let a = how.as_mut_ptr();
         refused!(cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 3, a, f, 2, stream)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_batch_copies_boxes_and_arrays(cuda) {
-        cuda.primary()?;
+    fn a_batch_copies_boxes_and_arrays(cuda, primary) {
         let (from, to) = (cuda.alloc(256)?, cuda.alloc(256)?);
         let values: Vec<u32> = (0..64).collect();
         cuda.upload(from, &values)?;
@@ -131,11 +128,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut empty, 0, stream)), INVALID_VALUE);
         let mut narrow = op(in_array, pointer(to, 3));
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut narrow, 0, stream)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn copies_between_contexts_arrive(cuda) {
-        let (device, primary) = cuda.primary()?;
+    fn copies_between_contexts_arrive(cuda, primary = (device, primary)) {
         let from = cuda.alloc(256)?;
         let values: Vec<u32> = (0..64).collect();
         cuda.upload(from, &values)?;
@@ -192,11 +187,9 @@ cases! {
 
         cu!(cuda, cuCtxDestroy_v2(other))?;
         cu!(cuda, cuCtxSetCurrent(primary))?;
-        Ok(())
     }
 
-    fn a_context_has_no_access_to_itself(cuda) {
-        let (device, primary) = cuda.primary()?;
+    fn a_context_has_no_access_to_itself(cuda, primary = (device, primary)) {
         refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 0)), PEER_ACCESS_UNSUPPORTED);
         refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxEnablePeerAccess(null_mut(), 0)), INVALID_CONTEXT);
@@ -204,6 +197,5 @@ cases! {
         cu!(cuda, cuCtxCreate_v2(&mut other, 0, device))?;
         refused!(cu!(cuda, cuCtxDisablePeerAccess(primary)), PEER_ACCESS_NOT_ENABLED);
         cu!(cuda, cuCtxDestroy_v2(other))?;
-        Ok(())
     }
 }

@@ -17,8 +17,7 @@ fn stream(cuda: &Cuda) -> Outcome<CUstream> {
 }
 
 cases! {
-    fn a_capture_has_an_id_and_a_graph(cuda) {
-        cuda.primary()?;
+    fn a_capture_has_an_id_and_a_graph(cuda, primary) {
         let (stream, pointer) = (stream(cuda)?, cuda.alloc(64)?);
         let (mut status, mut id) = (Status(77), [0; 3]);
         cu!(cuda, cuStreamGetCaptureInfo(stream, &mut status, &mut id[0]))?;
@@ -54,11 +53,9 @@ cases! {
         );
         refused!(called, INVALID_VALUE);
         refused!(cu!(cuda, cuStreamIsCapturing(stream, null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn the_nodes_that_come_next_can_be_made_independent(cuda) {
-        cuda.primary()?;
+    fn the_nodes_that_come_next_can_be_made_independent(cuda, primary) {
         let (stream, pointer) = (stream(cuda)?, cuda.alloc(64)?);
         cu!(cuda, cuMemsetD32_v2(pointer, 0, 16))?;
         let (mut graph, mut roots, mut edges) = (null_mut(), 0, 0);
@@ -93,13 +90,11 @@ cases! {
         );
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
     /// A stream that takes part in a capture needn't be joined once the program has replaced its
     /// dependencies, even by the same ones, or added a node that depends on them.
-    fn a_stream_with_changed_dependencies_is_not_joined(cuda) {
-        cuda.primary()?;
+    fn a_stream_with_changed_dependencies_is_not_joined(cuda, primary) {
         let (first, other, mut event) = (stream(cuda)?, stream(cuda)?, null_mut());
         cu!(cuda, cuEventCreate(&mut event, 0))?;
         let pointer = cuda.alloc(64)?;
@@ -145,11 +140,9 @@ cases! {
             ended?;
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn a_capture_can_add_to_a_graph(cuda) {
-        cuda.primary()?;
+    fn a_capture_can_add_to_a_graph(cuda, primary) {
         let (stream, pointer, graph) = (stream(cuda)?, cuda.alloc(64)?, graph(cuda)?);
         cu!(cuda, cuMemsetD32_v2(pointer, 0, 16))?;
         let first = add(cuda, graph, &[], memset(pointer, 1, 8))?;
@@ -169,11 +162,9 @@ cases! {
         refused!(called, INVALID_VALUE | INVALID_HANDLE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn a_thread_has_a_capture_mode(cuda) {
-        cuda.primary()?;
+    fn a_thread_has_a_capture_mode(cuda, primary) {
         let (mut mode, stream) = (RELAXED, stream(cuda)?);
         cu!(cuda, cuThreadExchangeStreamCaptureMode(&mut mode))?;
         same!(mode, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -191,11 +182,9 @@ cases! {
         ensure!(cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED)).is_err(), "it began twice");
         refused!(cu!(cuda, cuStreamEndCapture(second, &mut captured)), ILLEGAL_STATE);
         let _ = cu!(cuda, cuStreamEndCapture(stream, &mut captured));
-        Ok(())
     }
 
-    fn the_first_version_captures_in_the_relaxed_mode(cuda) {
-        cuda.primary()?;
+    fn the_first_version_captures_in_the_relaxed_mode(cuda, primary) {
         let (stream, pointer) = (stream(cuda)?, cuda.alloc(64)?);
         cuda.upload(pointer, &[0u32; 4])?;
         let (mut captured, mut other) = (null_mut(), 0);
@@ -216,6 +205,5 @@ cases! {
         refused!(cu!(cuda, cuStreamBeginCapture(stream)), ILLEGAL_STATE);
         refused!(cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED)), ILLEGAL_STATE);
         let _ = cu!(cuda, cuStreamEndCapture(stream, &mut captured));
-        Ok(())
     }
 }

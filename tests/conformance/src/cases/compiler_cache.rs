@@ -25,8 +25,7 @@ type LookUp = unsafe extern "C" fn(*mut c_void, usize, *mut *mut u8, *mut u32) -
 type Free = unsafe extern "C" fn(*mut c_void) -> CUresult;
 
 cases! {
-    fn compilers_get_code_that_the_device_executes(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn compilers_get_code_that_the_device_executes(cuda, primary = (device, _)) {
         let mut name = [0 as c_char; 64];
         cu!(cuda, cuDeviceGetName(name.as_mut_ptr(), 64, device))?;
         // SAFETY: the library has written a string.
@@ -82,6 +81,5 @@ cases! {
         same!(cuda.download::<u32>(values, 4)?, [7; 4]);
         cu!(cuda, cuMemFree_v2(values))?;
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 }

@@ -6,8 +6,7 @@ use cuda_api::sys::CUlimit;
 use std::ptr::null_mut;
 
 cases! {
-    fn a_thread_has_a_stack_of_contexts(cuda) {
-        let (_, primary) = cuda.primary()?;
+    fn a_thread_has_a_stack_of_contexts(cuda, primary = (_, primary)) {
         let (mut own, mut current, mut popped) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuCtxCreate_v2(&mut own, 0, 0))?;
         cu!(cuda, cuCtxGetCurrent(&mut current))?;
@@ -25,11 +24,9 @@ cases! {
         ensure!(current.is_null(), "a context is current");
         refused!(cu!(cuda, cuCtxPopCurrent_v2(&mut popped)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxGetCurrent(null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn the_first_calls_for_the_stack_work(cuda) {
-        let (device, primary) = cuda.primary()?;
+    fn the_first_calls_for_the_stack_work(cuda, primary = (device, primary)) {
         let (mut own, mut popped, mut current) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuCtxCreate_v2(&mut own, 0, device))?;
         cu!(cuda, cuCtxPopCurrent(&mut popped))?;
@@ -43,7 +40,6 @@ cases! {
         refused!(cu!(cuda, cuCtxGetApiVersion(own, &mut version)), INVALID_CONTEXT);
         cu!(cuda, cuCtxGetCurrent(&mut current))?;
         same!(current, primary);
-        Ok(())
     }
 
     fn calls_without_a_context_are_refused(cuda) {
@@ -52,7 +48,6 @@ cases! {
         refused!(cu!(cuda, cuMemAlloc_v2(&mut pointer, 16)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxGetDevice(&mut device)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxSynchronize()), INVALID_CONTEXT);
-        Ok(())
     }
 
     fn the_primary_context_is_counted(cuda) {
@@ -73,11 +68,9 @@ cases! {
         refused!(cu!(cuda, cuDevicePrimaryCtxRelease_v2(0)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuDevicePrimaryCtxRetain(&mut first, 99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDevicePrimaryCtxRetain(null_mut(), 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn limits_can_be_set(cuda) {
-        cuda.primary()?;
+    fn limits_can_be_set(cuda, primary) {
         let stack = CUlimit::CU_LIMIT_STACK_SIZE;
         let mut value = 0;
         cu!(cuda, cuCtxSetLimit(stack, 4096))?;
@@ -86,11 +79,9 @@ cases! {
         refused!(cu!(cuda, cuCtxGetLimit(&mut value, CUlimit(99))), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxSetLimit(CUlimit(99), 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxGetLimit(null_mut(), stack)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_limit_that_was_queried_before_can_be_changed(cuda) {
-        cuda.primary()?;
+    fn a_limit_that_was_queried_before_can_be_changed(cuda, primary) {
         let heap = CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE;
         let limit = || {
             let mut value = 0;
@@ -107,11 +98,9 @@ cases! {
         cu!(cuda, cuCtxSetLimit(heap, 32 << 20))?;
         cu!(cuda, cuCtxDestroy_v2(other))?;
         same!(limit()?, 64 << 20);
-        Ok(())
     }
 
-    fn a_context_knows_its_device_and_version(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn a_context_knows_its_device_and_version(cuda, primary = (device, context)) {
         let (mut found, mut version, mut id) = (9, 0, 0);
         cu!(cuda, cuCtxGetDevice(&mut found))?;
         same!(found, device);
@@ -123,11 +112,9 @@ cases! {
         cu!(cuda, cuCtxGetStreamPriorityRange(&mut least, &mut greatest))?;
         ensure!(greatest <= least && least == 0, "priorities are {least} to {greatest}");
         refused!(cu!(cuda, cuCtxGetDevice(null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn an_attached_context_is_destroyed_by_its_last_detach(cuda) {
-        let (device, primary) = cuda.primary()?;
+    fn an_attached_context_is_destroyed_by_its_last_detach(cuda, primary = (device, primary)) {
         let (mut own, mut attached) = (null_mut(), null_mut());
         cu!(cuda, cuCtxCreate_v2(&mut own, 0, device))?;
         refused!(cu!(cuda, cuCtxAttach(&mut attached, 1)), INVALID_VALUE);
@@ -141,6 +128,5 @@ cases! {
         let mut current = null_mut();
         cu!(cuda, cuCtxGetCurrent(&mut current))?;
         same!(current, primary);
-        Ok(())
     }
 }

@@ -27,8 +27,7 @@ unsafe extern "C" fn look(seen: *mut c_void) {
 }
 
 cases! {
-    fn an_event_captures_the_work_in_all_streams(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn an_event_captures_the_work_in_all_streams(cuda, primary = (_, context)) {
         let (mut stream, mut event) = (null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, NON_BLOCKING))?;
         cu!(cuda, cuEventCreate(&mut event, 0))?;
@@ -43,7 +42,6 @@ cases! {
         cu!(cuda, cuCtxCreate_v2(&mut other, 0, 0))?;
         refused!(cu!(cuda, cuCtxRecordEvent(other, event)), INVALID_HANDLE);
         cu!(cuda, cuCtxDestroy_v2(other))?;
-        Ok(())
     }
 
     fn later_work_in_all_streams_waits(cuda) {
@@ -67,11 +65,9 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         same!([0, 1].map(|index: usize| SEEN[index].load(Ordering::SeqCst)), [11, 11]);
         refused!(cu!(cuda, cuCtxWaitEvent(context, null_mut())), INVALID_HANDLE);
-        Ok(())
     }
 
-    fn a_context_with_a_capture_is_refused(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn a_context_with_a_capture_is_refused(cuda, primary = (_, context)) {
         let (mut stream, mut event, mut graph) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, NON_BLOCKING))?;
         cu!(cuda, cuEventCreate(&mut event, 0))?;
@@ -79,6 +75,5 @@ cases! {
         cu!(cuda, cuStreamBeginCapture_v2(stream, relaxed))?;
         refused!(cu!(cuda, cuCtxRecordEvent(context, event)), STREAM_CAPTURE_UNSUPPORTED);
         refused!(cu!(cuda, cuStreamEndCapture(stream, &mut graph)), STREAM_CAPTURE_INVALIDATED);
-        Ok(())
     }
 }

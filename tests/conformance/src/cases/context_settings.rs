@@ -11,8 +11,7 @@ const BLOCKING: u32 = 4;
 const SCHEDULE: u32 = 7;
 
 cases! {
-    fn preferences_are_remembered_or_ignored(cuda) {
-        cuda.primary()?;
+    fn preferences_are_remembered_or_ignored(cuda, primary) {
         let (none, l1) =
             (CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE, CUfunc_cache::CU_FUNC_CACHE_PREFER_L1);
         let mut cache = CUfunc_cache(77);
@@ -26,18 +25,15 @@ cases! {
         cu!(cuda, cuCtxGetSharedMemConfig(&mut banks))?;
         ensure!(banks.0 <= 1, "the bank size is {banks:?}");
         cu!(cuda, cuCtxResetPersistingL2Cache())?;
-        Ok(())
     }
 
-    fn flags_can_be_changed(cuda) {
-        cuda.primary()?;
+    fn flags_can_be_changed(cuda, primary) {
         let mut flags = 0;
         cu!(cuda, cuCtxSetFlags(BLOCKING))?;
         cu!(cuda, cuCtxGetFlags(&mut flags))?;
         same!(flags & SCHEDULE, BLOCKING);
         refused!(cu!(cuda, cuCtxGetFlags(null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxSetFlags(0x8000_0000)), INVALID_VALUE);
-        Ok(())
     }
 
     fn flags_of_the_primary_context_are_used_when_it_starts(cuda) {
@@ -53,7 +49,6 @@ cases! {
         refused!(cu!(cuda, cuDevicePrimaryCtxSetFlags_v2(0, 0x8000_0000)), INVALID_VALUE);
         refused!(cu!(cuda, cuDevicePrimaryCtxSetFlags(99, 0)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDevicePrimaryCtxGetState(99, &mut flags, &mut active)), INVALID_DEVICE);
-        Ok(())
     }
 
     fn the_first_calls_for_the_primary_context_work(cuda) {
@@ -66,11 +61,9 @@ cases! {
         cu!(cuda, cuDevicePrimaryCtxRelease(0))?;
         cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
         same!(active, 0);
-        Ok(())
     }
 
-    fn resetting_the_primary_context_frees_its_memory(cuda) {
-        cuda.primary()?;
+    fn resetting_the_primary_context_frees_its_memory(cuda, primary) {
         let (mut base, mut size) = (0, 0);
         for first_version in [false, true] {
             let old = cuda.alloc(256 << 20)?;
@@ -90,11 +83,9 @@ cases! {
         refused!(cu!(cuda, cuDevicePrimaryCtxReset(99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDevicePrimaryCtxRelease_v2(99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDevicePrimaryCtxRelease(99)), INVALID_DEVICE);
-        Ok(())
     }
 
-    fn a_reset_primary_context_stays_destroyed_until_it_is_retained(cuda) {
-        let (_, primary) = cuda.primary()?;
+    fn a_reset_primary_context_stays_destroyed_until_it_is_retained(cuda, primary = (_, primary)) {
         let (mut flags, mut active, mut current, mut pointer) = (0, 7, null_mut(), 0);
         cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
         cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
@@ -116,11 +107,9 @@ cases! {
         cu!(cuda, cuDevicePrimaryCtxRelease_v2(0))?;
         refused!(cu!(cuda, cuDevicePrimaryCtxRelease_v2(0)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuMemAlloc_v2(&mut pointer, 64)), CONTEXT_IS_DESTROYED);
-        Ok(())
     }
 
-    fn contexts_can_be_created_without_an_affinity(cuda) {
-        let (device, primary) = cuda.primary()?;
+    fn contexts_can_be_created_without_an_affinity(cuda, primary = (device, primary)) {
         let (mut third, mut fourth, mut current) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuCtxCreate_v3(&mut third, null_mut(), 0, 0, device))?;
         cu!(cuda, cuCtxGetCurrent(&mut current))?;
@@ -146,11 +135,9 @@ cases! {
         refused!(cu!(cuda, cuCtxCreate_v3(&mut third, null_mut(), 0, 0, 99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuCtxCreate_v4(null_mut(), null_mut(), 0, device)), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxCreate_v4(&mut third, null_mut(), 0, 99)), INVALID_DEVICE);
-        Ok(())
     }
 
-    fn a_context_need_not_be_current(cuda) {
-        let (device, primary) = cuda.primary()?;
+    fn a_context_need_not_be_current(cuda, primary = (device, primary)) {
         let (mut other, mut found, mut id, mut second) = (null_mut(), 9, 0, 0);
         let pointer = cuda.alloc(1 << 20)?;
         cu!(cuda, cuMemsetD8Async(pointer, 9, 1 << 20, null_mut()))?;
@@ -170,11 +157,9 @@ cases! {
         // A null handle means the current context.
         refused!(cu!(cuda, cuCtxSynchronize_v2(null_mut())), INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxGetDevice_v2(&mut found, null_mut())), INVALID_CONTEXT);
-        Ok(())
     }
 
-    fn null_is_not_a_context(cuda) {
-        cuda.primary()?;
+    fn null_is_not_a_context(cuda, primary) {
         let (null, mut popped) = (null_mut(), null_mut());
         let mut current = null_mut();
         cu!(cuda, cuCtxGetCurrent(&mut current))?;
@@ -187,11 +172,9 @@ cases! {
         same!(popped, current);
         cu!(cuda, cuCtxSetCurrent(null))?;
         refused!(cu!(cuda, cuCtxPopCurrent(&mut popped)), INVALID_CONTEXT);
-        Ok(())
     }
 
-    fn a_context_has_a_number_of_multiprocessors(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn a_context_has_a_number_of_multiprocessors(cuda, primary = (device, _)) {
         let (kind, mut supported) = (CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT, 7);
         cu!(cuda, cuDeviceGetExecAffinitySupport(&mut supported, kind, device))?;
         ensure!(matches!(supported, 0 | 1), "the support is {supported}");
@@ -209,6 +192,5 @@ cases! {
         cu!(cuda, cuDeviceGetExecAffinitySupport(&mut supported, wrong, device))?;
         let called = cu!(cuda, cuDeviceGetExecAffinitySupport(&mut supported, kind, 99));
         refused!(called, INVALID_DEVICE);
-        Ok(())
     }
 }

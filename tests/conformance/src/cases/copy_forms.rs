@@ -23,8 +23,7 @@ fn row(cuda: &Cuda) -> Outcome<CUarray> {
 }
 
 cases! {
-    fn addresses_say_where_memory_is(cuda) {
-        cuda.primary()?;
+    fn addresses_say_where_memory_is(cuda, primary) {
         let (first, second, stream) = (cuda.alloc(256)?, cuda.alloc(256)?, stream(cuda)?);
         let (from, mut to) = ([1u32, 2, 3, 4], [0u32; 4]);
         cu!(cuda, cuMemcpyAsync(first, from.as_ptr() as u64, 16, stream))?;
@@ -43,11 +42,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpyHtoDAsync_v2(first, null(), 16, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpyDtoHAsync_v2(null_mut(), first, 16, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpyDtoDAsync_v2(first, 16, 16, stream)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn rows_are_copied_in_other_ways(cuda) {
-        cuda.primary()?;
+    fn rows_are_copied_in_other_ways(cuda, primary) {
         let (device, stream) = (cuda.alloc(256)?, stream(cuda)?);
         let from: Vec<u8> = (0..64).collect();
         let mut to = [0u8; 16];
@@ -88,11 +85,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpy2DAsync_v2(&copy, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy2DUnaligned_v2(null())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy2DAsync_v2(null(), stream)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn boxes_are_copied_in_a_stream(cuda) {
-        cuda.primary()?;
+    fn boxes_are_copied_in_a_stream(cuda, primary) {
         let (device, stream) = (cuda.alloc(4096)?, stream(cuda)?);
         let from: Vec<u32> = (0..24).collect();
         let mut to = [0u32; 8];
@@ -138,11 +133,9 @@ cases! {
             refused!(cu!(cuda, cuMemcpy3DAsync_v2(&wrong, stream)), INVALID_VALUE);
             refused!(cu!(cuda, cuMemcpy3D_v2(&wrong)), INVALID_VALUE);
         }
-        Ok(())
     }
 
-    fn bytes_past_the_end_of_an_array_are_refused(cuda) {
-        cuda.primary()?;
+    fn bytes_past_the_end_of_an_array_are_refused(cuda, primary) {
         let (first, second, device) = (row(cuda)?, row(cuda)?, cuda.alloc(512)?);
         let mut words = [3u32; 128];
         let host = words.as_mut_ptr().cast();
@@ -156,11 +149,9 @@ cases! {
         same!(words, [3; 128]);
         cu!(cuda, cuArrayDestroy(first))?;
         cu!(cuda, cuArrayDestroy(second))?;
-        Ok(())
     }
 
-    fn contexts_of_copies_must_exist(cuda) {
-        let (_, primary) = cuda.primary()?;
+    fn contexts_of_copies_must_exist(cuda, primary = (_, primary)) {
         let (from, to) = (cuda.alloc(64)?, cuda.alloc(64)?);
         cuda.upload(from, &[1u32; 16])?;
         cu!(cuda, cuMemcpyPeer(to, primary, from, primary, 64))?;
@@ -170,11 +161,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpyPeer(to, null, from, null, 64)), INVALID_CONTEXT | INVALID_VALUE);
         let called = cu!(cuda, cuMemcpyPeerAsync(to, null, from, null, 64, null_mut()));
         refused!(called, INVALID_CONTEXT | INVALID_VALUE);
-        Ok(())
     }
 
-    fn the_first_form_of_a_batch_reports_the_failed_copy(cuda) {
-        cuda.primary()?;
+    fn the_first_form_of_a_batch_reports_the_failed_copy(cuda, primary) {
         let (from, to, stream) = (cuda.alloc(64)?, cuda.alloc(64)?, stream(cuda)?);
         cuda.upload(from, &[1u32, 2, 3, 4])?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -192,6 +181,5 @@ cases! {
         let legacy = CU_STREAM_LEGACY;
         refused!(cu!(cuda, cuMemcpy3DBatchAsync(0, null_mut(), &mut failed, 0, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpyBatchAsync(d, s, n, 2, a, f, 1, &mut failed, legacy)), INVALID_VALUE);
-        Ok(())
     }
 }

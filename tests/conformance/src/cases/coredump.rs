@@ -6,8 +6,7 @@ use cuda_api::sys::CUcoredumpSettings as Attribute;
 use std::ptr::null_mut;
 
 cases! {
-    fn attributes_are_kept_for_the_process_and_for_a_context(cuda) {
-        cuda.primary()?;
+    fn attributes_are_kept_for_the_process_and_for_a_context(cuda, primary) {
         let enable = Attribute::CU_COREDUMP_ENABLE_ON_EXCEPTION;
         let (mut value, mut size) = (7u8, 1);
         let byte = (&raw mut value).cast();
@@ -29,11 +28,9 @@ cases! {
         size = 0;
         cu!(cuda, cuCoredumpGetAttribute(file, null_mut(), &mut size))?;
         same!(size, 1024);
-        Ok(())
     }
 
-    fn sizes_must_match(cuda) {
-        cuda.primary()?;
+    fn sizes_must_match(cuda, primary) {
         let (mut value, mut size) = ([0u8; 1024], 1024);
         let to = value.as_mut_ptr().cast();
         for attribute in [1, 2, 3, 4, 7, 8].map(Attribute) {
@@ -54,6 +51,5 @@ cases! {
         value[0] = 0;
         cu!(cuda, cuCoredumpGetAttributeGlobal(enable, value.as_mut_ptr().cast(), &mut size))?;
         same!(value[0], 1);
-        Ok(())
     }
 }

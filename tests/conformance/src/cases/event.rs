@@ -5,8 +5,7 @@ use crate::cuda::{cu, ensure, refused, same};
 use std::ptr::null_mut;
 
 cases! {
-    fn an_event_orders_two_streams(cuda) {
-        cuda.primary()?;
+    fn an_event_orders_two_streams(cuda, primary) {
         let pointer = cuda.alloc(1 << 20)?;
         let (mut first, mut second, mut event) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut first, 1))?;
@@ -25,11 +24,9 @@ cases! {
         same!(cuda.download::<u8>(pointer, 4)?, [119; 4]);
         refused!(cu!(cuda, cuEventCreate(&mut event, 1 << 20)), INVALID_VALUE);
         refused!(cu!(cuda, cuEventCreate(null_mut(), 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn time_passes_between_events(cuda) {
-        cuda.primary()?;
+    fn time_passes_between_events(cuda, primary) {
         let pointer = cuda.alloc(1 << 20)?;
         let (mut first, mut second, mut untimed, mut time) = (null_mut(), null_mut(), null_mut(), -1.0);
         cu!(cuda, cuEventCreate(&mut first, 0))?;
@@ -47,6 +44,5 @@ cases! {
         for event in [first, second, untimed] {
             cu!(cuda, cuEventDestroy_v2(event))?;
         }
-        Ok(())
     }
 }

@@ -5,8 +5,7 @@ use crate::cuda::{cu, refused, same};
 use std::ptr::null_mut;
 
 cases! {
-    fn rows_are_filled_and_the_space_between_them_is_not(cuda) {
-        cuda.primary()?;
+    fn rows_are_filled_and_the_space_between_them_is_not(cuda, primary) {
         let pointer = cuda.alloc(64)?;
         cu!(cuda, cuMemsetD8_v2(pointer, 0, 64))?;
         cu!(cuda, cuMemsetD2D8_v2(pointer, 16, 1, 3, 2))?;
@@ -18,11 +17,9 @@ cases! {
         refused!(cu!(cuda, cuMemsetD2D32_v2(pointer + 2, 16, 0, 1, 2)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemsetD2D8_v2(16, 16, 0, 1, 2)), INVALID_VALUE);
         same!(cuda.download::<u8>(pointer, 48)?, [row, row, [0; 16]].concat());
-        Ok(())
     }
 
-    fn memsets_run_in_their_stream(cuda) {
-        cuda.primary()?;
+    fn memsets_run_in_their_stream(cuda, primary) {
         let (pointer, flag, mut stream) = (cuda.alloc(64)?, cuda.alloc(4)?, null_mut());
         let mut other = null_mut();
         cu!(cuda, cuMemsetD8_v2(pointer, 0, 64))?;
@@ -50,6 +47,5 @@ cases! {
         refused!(cu!(cuda, cuMemsetD2D8Async(16, 16, 0, 1, 2, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemsetD2D16Async(pointer + 1, 16, 0, 1, 2, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemsetD2D32Async(pointer + 2, 16, 0, 1, 2, stream)), INVALID_VALUE);
-        Ok(())
     }
 }

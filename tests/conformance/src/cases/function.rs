@@ -64,8 +64,7 @@ impl Addition {
 }
 
 cases! {
-    fn a_function_knows_its_module(cuda) {
-        cuda.primary()?;
+    fn a_function_knows_its_module(cuda, primary) {
         let (module, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut found, mut name) = (null_mut(), null());
         cu!(cuda, cuFuncGetModule(&mut found, fill))?;
@@ -77,11 +76,9 @@ cases! {
         refused!(cu!(cuda, cuFuncGetName(&mut name, null_mut())), INVALID_VALUE);
         cu!(cuda, cuModuleUnload(module))?;
         refused!(cu!(cuda, cuModuleUnload(null_mut())), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 
-    fn functions_are_loaded_on_demand(cuda) {
-        cuda.primary()?;
+    fn functions_are_loaded_on_demand(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut mode, mut state) = (Mode(77), State(77));
         cu!(cuda, cuModuleGetLoadingMode(&mut mode))?;
@@ -89,11 +86,9 @@ cases! {
         cu!(cuda, cuFuncLoad(fill))?;
         cu!(cuda, cuFuncIsLoaded(&mut state, fill))?;
         same!(state, State::CU_FUNCTION_LOADING_STATE_LOADED);
-        Ok(())
     }
 
-    fn preferences_do_not_change_results(cuda) {
-        cuda.primary()?;
+    fn preferences_do_not_change_results(cuda, primary) {
         let add = Addition::new(cuda)?;
         cu!(cuda, cuFuncSetCacheConfig(add.function, CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED))?;
         let banks = CUsharedconfig::CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
@@ -103,11 +98,9 @@ cases! {
         let (cache, null) = (CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE, null_mut());
         refused!(cu!(cuda, cuFuncSetCacheConfig(null, cache)), INVALID_VALUE | INVALID_HANDLE);
         refused!(cu!(cuda, cuFuncSetSharedMemConfig(null, banks)), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 
-    fn the_first_launch_interface_sets_parameters_of_any_type(cuda) {
-        cuda.primary()?;
+    fn the_first_launch_interface_sets_parameters_of_any_type(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (pointer, mut stream) = (ones(cuda)?, null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -131,11 +124,9 @@ cases! {
         refused!(cu!(cuda, cuFuncSetSharedSize(null, 0)), INVALID_VALUE | INVALID_HANDLE);
         refused!(cu!(cuda, cuLaunch(null)), INVALID_VALUE | INVALID_HANDLE);
         refused!(cu!(cuda, cuLaunchGridAsync(null, 1, 1, stream)), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 
-    fn a_launch_can_be_described_in_a_structure(cuda) {
-        cuda.primary()?;
+    fn a_launch_can_be_described_in_a_structure(cuda, primary) {
         let add = Addition::new(cuda)?;
         let (mut parameters, stream) = (add.parameters(), add.stream);
         let (function, list) = (add.function, parameters.as_mut_ptr());
@@ -148,8 +139,7 @@ cases! {
         add.check(cuda)
     }
 
-    fn a_cooperative_launch_must_fit_on_the_device(cuda) {
-        cuda.primary()?;
+    fn a_cooperative_launch_must_fit_on_the_device(cuda, primary) {
         let add = Addition::new(cuda)?;
         let (mut parameters, function, stream) = (add.parameters(), add.function, add.stream);
         let list = parameters.as_mut_ptr();
@@ -160,11 +150,9 @@ cases! {
         add.check(cuda)?;
         refused!(launch([1 << 20, 1024]), COOPERATIVE_LAUNCH_TOO_LARGE);
         refused!(launch([0, 4]), INVALID_VALUE);
-        Ok(())
     }
 
-    fn occupancy_depends_on_the_size_of_a_block(cuda) {
-        cuda.primary()?;
+    fn occupancy_depends_on_the_size_of_a_block(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut large, mut small, mut grid, mut block, mut bytes) = (0, 0, 0, 0, 0);
         let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
@@ -196,17 +184,14 @@ cases! {
         let called =
             cu!(cuda, cuOccupancyMaxPotentialBlockSizeWithFlags(&mut grid, &mut block, fill, None, 0, 0, 99));
         refused!(called, INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_launch_without_cluster_dimensions_has_no_clusters(cuda) {
-        cuda.primary()?;
+    fn a_launch_without_cluster_dimensions_has_no_clusters(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut clusters, mut size, launch) = (7, 0, config([8, 128], null_mut()));
         cu!(cuda, cuOccupancyMaxPotentialClusterSize(&mut size, fill, &launch))?;
         ensure!(size >= 1, "the cluster size is {size}");
         cu!(cuda, cuOccupancyMaxActiveClusters(&mut clusters, fill, &launch))?;
         same!(clusters, 0);
-        Ok(())
     }
 }

@@ -167,8 +167,7 @@ pub(super) fn run(cuda: &Cuda, exec: CUgraphExec) -> Outcome {
 }
 
 cases! {
-    fn user_objects_live_as_long_as_their_references(cuda) {
-        cuda.primary()?;
+    fn user_objects_live_as_long_as_their_references(cuda, primary) {
         let mut object = null_mut();
         for (function, references, flags) in
             [(None, 1, 1), (Some(destroyed as _), 0, 1), (Some(destroyed as _), 1, 0)]
@@ -222,11 +221,9 @@ cases! {
         cu!(cuda, cuGraphDestroy(after))?;
         cu!(cuda, cuGraphExecDestroy(exec))?;
         same!(count(4), 4);
-        Ok(())
     }
 
-    fn nodes_of_any_kind_are_added_and_changed(cuda) {
-        cuda.primary()?;
+    fn nodes_of_any_kind_are_added_and_changed(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         cuda.upload(pointer, &[0u32; 16])?;
         let first = add(cuda, graph, &[], memset(pointer, 1, 4))?;
@@ -258,11 +255,9 @@ cases! {
         refused!(cu!(cuda, cuGraphAddNode(&mut node, graph, null(), 0, null_mut())), INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn disabled_nodes_do_nothing(cuda) {
-        cuda.primary()?;
+    fn disabled_nodes_do_nothing(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         cuda.upload(pointer, &[0u32; 16])?;
         let first = add(cuda, graph, &[], memset(pointer, 1, 1))?;
@@ -284,11 +279,9 @@ cases! {
         refused!(cu!(cuda, cuGraphNodeGetEnabled(exec, last, &mut enabled)), INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn a_graph_is_described_in_dot(cuda) {
-        cuda.primary()?;
+    fn a_graph_is_described_in_dot(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let first = add(cuda, graph, &[], memset(pointer, 7, 4))?;
         add(cuda, graph, &[first], host(Some(destroyed), null_mut()))?;
@@ -299,6 +292,5 @@ cases! {
         ensure!(text.contains("\"graph_1_node_0\" -> \"graph_1_node_1\";\n"), "no edge:\n{text}");
         refused!(cu!(cuda, cuGraphDebugDotPrint(graph, c"/nonexistent/graph.dot".as_ptr(), 0)), OPERATING_SYSTEM);
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

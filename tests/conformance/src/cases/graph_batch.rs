@@ -30,8 +30,7 @@ fn batch(
 }
 
 cases! {
-    fn a_node_writes_values(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn a_node_writes_values(cuda, primary = (_, context)) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         cuda.upload(pointer, &[0u64; 8])?;
         let first = add(cuda, graph, &[], memset(pointer, 1, 2))?;
@@ -83,11 +82,9 @@ cases! {
         refused!(made, INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn captured_writes_become_nodes(cuda) {
-        cuda.primary()?;
+    fn captured_writes_become_nodes(cuda, primary) {
         let (pointer, mut stream, mut graph) = (cuda.alloc(64)?, null_mut(), null_mut());
         cuda.upload(pointer, &[0u64; 8])?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -102,6 +99,5 @@ cases! {
         same!(cuda.download::<u32>(pointer, 3)?, [3, 0, 4]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

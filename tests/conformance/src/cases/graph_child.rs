@@ -16,8 +16,7 @@ fn two(cuda: &Cuda, pointer: u64, values: [u32; 2]) -> Outcome<CUgraph> {
 }
 
 cases! {
-    fn the_work_of_a_child_graph_is_replaced(cuda) {
-        cuda.primary()?;
+    fn the_work_of_a_child_graph_is_replaced(cuda, primary) {
         let (pointer, outer) = (cuda.alloc(64)?, graph(cuda)?);
         cuda.upload(pointer, &[0u32; 16])?;
         let (before, after) = (two(cuda, pointer, [1, 2])?, two(cuda, pointer, [3, 4])?);
@@ -46,11 +45,9 @@ cases! {
         for graph in [before, after, outer] {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn older_forms_of_graph_calls_work(cuda) {
-        cuda.primary()?;
+    fn older_forms_of_graph_calls_work(cuda, primary) {
         let pointer = cuda.alloc(64)?;
         let (before, after) = (two(cuda, pointer, [1, 2])?, two(cuda, pointer, [3, 4])?);
         let (mut exec, mut node, mut log) = (null_mut(), null_mut(), [1i8; 16]);
@@ -76,6 +73,5 @@ cases! {
         for graph in [before, after] {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 }

@@ -57,8 +57,7 @@ fn handle(cuda: &Cuda, graph: CUgraph, context: CUcontext, default: Option<u32>)
 }
 
 cases! {
-    fn a_body_runs_if_a_kernel_says_so(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn a_body_runs_if_a_kernel_says_so(cuda, primary = (_, context)) {
         let (module, choose) = cuda.kernel(CONDITIONAL, c"choose")?;
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let value = handle(cuda, graph, context, None)?;
@@ -83,11 +82,9 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 
-    fn a_body_runs_until_the_value_is_zero(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn a_body_runs_until_the_value_is_zero(cuda, primary = (_, context)) {
         let (_, count) = cuda.kernel(CONDITIONAL, c"count")?;
         let (pointer, graph, limit) = (cuda.alloc(64)?, graph(cuda)?, 10u32);
         let value = handle(cuda, graph, context, Some(1))?;
@@ -115,11 +112,9 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
         }
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn one_of_several_bodies_runs(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn one_of_several_bodies_runs(cuda, primary = (_, context)) {
         let (_, choose) = cuda.kernel(CONDITIONAL, c"choose")?;
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let (outer, inner) =
@@ -147,11 +142,9 @@ cases! {
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer + 4, 2)?, [7, 8]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
-        Ok(())
     }
 
-    fn nodes_in_bodies_are_changed(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn nodes_in_bodies_are_changed(cuda, primary = (_, context)) {
         let (_, choose) = cuda.kernel(CONDITIONAL, c"choose")?;
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (pointer, graph, words, count) = (cuda.alloc(64)?, graph(cuda)?, [5u32, 6], 1u32);
@@ -193,11 +186,9 @@ cases! {
         refused!(set, INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn conditional_nodes_have_restrictions(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn conditional_nodes_have_restrictions(cuda, primary = (_, context)) {
         let (graph, other) = (graph(cuda)?, graph(cuda)?);
         let (mut value, mut node) = (0, null_mut());
         for (flags, wrong) in [(2, context), (0, null_mut())] {
@@ -251,6 +242,5 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
         cu!(cuda, cuGraphDestroy(other))?;
-        Ok(())
     }
 }

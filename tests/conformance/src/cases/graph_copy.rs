@@ -11,8 +11,7 @@ const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
 const WORDS: usize = 100_001;
 
 cases! {
-    fn captured_copies_use_pageable_memory_as_it_is_at_the_launch(cuda) {
-        cuda.primary()?;
+    fn captured_copies_use_pageable_memory_as_it_is_at_the_launch(cuda, primary) {
         let (pointer, mut stream, mut graph) = (cuda.alloc(4 * WORDS)?, null_mut(), null_mut());
         let (mut source, mut result) = (vec![1u32; WORDS], vec![0u32; WORDS]);
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -40,11 +39,9 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         std::hint::black_box(&mut result);
         same!((&result[..3], result[WORDS - 1]), (&[7, 7, 5][..], 5));
-        Ok(())
     }
 
-    fn copy_nodes_use_pageable_memory(cuda) {
-        cuda.primary()?;
+    fn copy_nodes_use_pageable_memory(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(4096)?, graph(cuda)?);
         let (source, mut result) = ([1u32, 2, 3, 4, 5, 6, 7, 8], [0u32; 8]);
         let up = CUDA_MEMCPY3D {
@@ -85,11 +82,9 @@ cases! {
         refused!(added, INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn an_update_changes_pageable_memory(cuda) {
-        cuda.primary()?;
+    fn an_update_changes_pageable_memory(cuda, primary) {
         let pointer = cuda.alloc(4096)?;
         let sources = [[1u32, 2], [3, 4]];
         let mut graphs = [null_mut(); 2];
@@ -114,11 +109,9 @@ cases! {
         for graph in graphs {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn a_captured_copy_within_the_device_needs_device_memory(cuda) {
-        cuda.primary()?;
+    fn a_captured_copy_within_the_device_needs_device_memory(cuda, primary) {
         let pointer = cuda.alloc(64)?;
         let host = [0u8; 64];
         let (mut stream, mut graph) = (null_mut(), null_mut());
@@ -129,6 +122,5 @@ cases! {
         refused!(cu!(cuda, cuMemcpyDtoDAsync_v2(pointer, address, 64, stream)), INVALID_VALUE);
         // The failed call may have invalidated the capture.
         let _ = cu!(cuda, cuStreamEndCapture(stream, &mut graph));
-        Ok(())
     }
 }

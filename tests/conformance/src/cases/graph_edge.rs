@@ -63,8 +63,7 @@ fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode, 
 }
 
 cases! {
-    fn kernels_are_connected_by_programmatic_edges(cuda) {
-        cuda.primary()?;
+    fn kernels_are_connected_by_programmatic_edges(cuda, primary) {
         let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         cuda.upload(pointer, &[5u32])?;
@@ -131,11 +130,9 @@ cases! {
         for graph in [graph, clone, outer] {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn dependencies_are_queried_with_their_data(cuda) {
-        cuda.primary()?;
+    fn dependencies_are_queried_with_their_data(cuda, primary) {
         let (graph, [first, second], _) = two_kernels(cuda)?;
         let order = edge(2, 1);
         cu!(cuda, cuGraphAddDependencies_v2(graph, &first, &second, &order, 1))?;
@@ -153,11 +150,9 @@ cases! {
         let lossy = cu!(cuda, cuGraphNodeGetDependentNodes(first, &mut found, &mut count));
         refused!(lossy, LOSSY_QUERY);
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn edge_data_must_fit_the_nodes(cuda) {
-        cuda.primary()?;
+    fn edge_data_must_fit_the_nodes(cuda, primary) {
         let (graph, [kernel, other], pointer) = two_kernels(cuda)?;
         let set = add(cuda, graph, None, memset(pointer, 1, 1))?;
         // There are no edges with these combinations of port and type.
@@ -179,11 +174,9 @@ cases! {
         let added = cu!(cuda, cuGraphAddNode_v2(&mut node, graph, &kernel, &data, 1, &mut params));
         refused!(added, INVALID_VALUE);
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn captured_launches_become_programmatic_edges(cuda) {
-        cuda.primary()?;
+    fn captured_launches_become_programmatic_edges(cuda, primary) {
         let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
         let (pointer, value) = (cuda.alloc(64)?, 3u32);
         let (mut stream, mut captured) = (null_mut(), null_mut());
@@ -253,6 +246,5 @@ cases! {
         same!(edges(cuda, graph)?[0].2, PROGRAMMATIC);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

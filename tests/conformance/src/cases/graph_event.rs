@@ -48,8 +48,7 @@ fn finished(
 }
 
 cases! {
-    fn a_node_records_an_event(cuda) {
-        cuda.primary()?;
+    fn a_node_records_an_event(cuda, primary) {
         let (graph, stream) = (graph(cuda)?, stream(cuda)?);
         let [start, end, other, last] = [event(cuda)?, event(cuda)?, event(cuda)?, event(cuda)?];
         let (mut first, mut second, mut found) = (null_mut(), null_mut(), null_mut());
@@ -90,11 +89,9 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
         }
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn a_node_waits_for_an_event(cuda) {
-        cuda.primary()?;
+    fn a_node_waits_for_an_event(cuda, primary) {
         let (graph, streams) = (graph(cuda)?, [stream(cuda)?, stream(cuda)?]);
         let [first, second, third] = [event(cuda)?, event(cuda)?, event(cuda)?];
         let (mut node, mut found) = (null_mut(), null_mut());
@@ -122,6 +119,5 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
         }
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

@@ -19,8 +19,7 @@ fn circle(cuda: &Cuda) -> Outcome<CUgraph> {
 }
 
 cases! {
-    fn the_first_version_instantiates_graphs(cuda) {
-        cuda.primary()?;
+    fn the_first_version_instantiates_graphs(cuda, primary) {
         let (pointer, graph, circle) = (cuda.alloc(64)?, graph(cuda)?, circle(cuda)?);
         cuda.upload(pointer, &[0u32; 4])?;
         add(cuda, graph, &[], memset(pointer, 4, 2))?;
@@ -36,11 +35,9 @@ cases! {
         for graph in [graph, circle] {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn a_graph_is_uploaded_when_it_is_instantiated(cuda) {
-        cuda.primary()?;
+    fn a_graph_is_uploaded_when_it_is_instantiated(cuda, primary) {
         let (pointer, graph, circle) = (cuda.alloc(64)?, graph(cuda)?, circle(cuda)?);
         cuda.upload(pointer, &[0u32; 4])?;
         add(cuda, graph, &[], memset(pointer, 4, 2))?;
@@ -74,11 +71,9 @@ cases! {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
         same!(params.result_out, Made::CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
-        Ok(())
     }
 
-    fn an_upload_does_not_run_the_graph(cuda) {
-        cuda.primary()?;
+    fn an_upload_does_not_run_the_graph(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         cuda.upload(pointer, &[0u32; 4])?;
         add(cuda, graph, &[], memset(pointer, 4, 2))?;
@@ -94,6 +89,5 @@ cases! {
         refused!(cu!(cuda, cuGraphUpload(null_mut(), stream)), INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

@@ -126,11 +126,9 @@ cases! {
         }
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn a_node_names_the_kernel_of_a_library(cuda) {
-        cuda.primary()?;
+    fn a_node_names_the_kernel_of_a_library(cuda, primary) {
         let (mut library, mut kernel, mut function) = (null_mut(), null_mut(), null_mut());
         let (image, none) = (FILL.as_ptr().cast(), (null_mut(), null_mut()));
         cu!(cuda, cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
@@ -170,11 +168,9 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn attributes_are_copied(cuda) {
-        cuda.primary()?;
+    fn attributes_are_copied(cuda, primary) {
         let (_, function) = cuda.kernel(FILL, c"fill")?;
         let (pointer, graph, value, count) = (cuda.alloc(4096)?, graph(cuda)?, 7u32, 1u32);
         let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
@@ -206,6 +202,5 @@ cases! {
         refused!(cu!(cuda, cuGraphKernelNodeCopyAttributes(null_mut(), first)), INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

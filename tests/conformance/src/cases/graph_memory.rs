@@ -90,8 +90,7 @@ fn keeping(cuda: &Cuda, value: u32) -> Outcome<(CUgraph, u64)> {
 }
 
 cases! {
-    fn a_captured_allocation_becomes_a_node(cuda) {
-        cuda.primary()?;
+    fn a_captured_allocation_becomes_a_node(cuda, primary) {
         let (stream, out) = (stream(cuda)?, cuda.alloc(BYTES)?);
         let (mut pointer, mut graph) = (0, null_mut());
         cu!(cuda, cuStreamBeginCapture_v2(stream, CUstreamCaptureMode(0)))?;
@@ -138,11 +137,9 @@ cases! {
         cu!(cuda, cuGraphDestroy(graph))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(out, BYTES / 4)?, [7; BYTES / 4]);
-        Ok(())
     }
 
-    fn memory_nodes_of_any_form_are_added(cuda) {
-        cuda.primary()?;
+    fn memory_nodes_of_any_form_are_added(cuda, primary) {
         let (graph, out) = (graph(cuda)?, cuda.alloc(16)?);
         let (first, pointer) = alloc(cuda, graph, &[], BYTES)?;
         let mut params = Params { reserved1: [0; 29] };
@@ -176,11 +173,9 @@ cases! {
         same!(cuda.download::<u32>(out, 4)?, [4; 4]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn a_graph_with_memory_nodes_cannot_be_copied_or_reduced(cuda) {
-        cuda.primary()?;
+    fn a_graph_with_memory_nodes_cannot_be_copied_or_reduced(cuda, primary) {
         let (owner, outer) = (graph(cuda)?, graph(cuda)?);
         let (node, pointer) = alloc(cuda, owner, &[], BYTES)?;
         let last = free(cuda, owner, node, pointer)?;
@@ -201,11 +196,9 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(owner))?;
         cu!(cuda, cuGraphDestroy(outer))?;
-        Ok(())
     }
 
-    fn memory_that_a_graph_does_not_free_stays_allocated(cuda) {
-        cuda.primary()?;
+    fn memory_that_a_graph_does_not_free_stays_allocated(cuda, primary) {
         let (graph, pointer) = keeping(cuda, 9)?;
         let (exec, stream) = (instantiate(cuda, graph)?, stream(cuda)?);
         run(cuda, exec)?;
@@ -222,11 +215,9 @@ cases! {
         same!(cuda.download::<u32>(pointer, 2)?, [9, 9]);
         cu!(cuda, cuMemFree_v2(pointer))?;
         refused!(cu!(cuda, cuMemFree_v2(pointer)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn memory_is_freed_by_the_next_launch_if_wanted(cuda) {
-        cuda.primary()?;
+    fn memory_is_freed_by_the_next_launch_if_wanted(cuda, primary) {
         let (graph, pointer) = keeping(cuda, 5)?;
         let (mut exec, mut flags) = (null_mut(), 0);
         cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, AUTO_FREE))?;
@@ -240,11 +231,9 @@ cases! {
         cu!(cuda, cuMemFree_v2(pointer))?;
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn another_graph_frees_the_memory(cuda) {
-        cuda.primary()?;
+    fn another_graph_frees_the_memory(cuda, primary) {
         let (first, pointer) = keeping(cuda, 6)?;
         let (second, out) = (graph(cuda)?, cuda.alloc(16)?);
         cuda.upload(out, &[0u32; 4])?;
@@ -262,11 +251,9 @@ cases! {
         }
         cu!(cuda, cuGraphDestroy(first))?;
         cu!(cuda, cuGraphDestroy(second))?;
-        Ok(())
     }
 
-    fn memory_of_graphs_is_counted_and_trimmed(cuda) {
-        cuda.primary()?;
+    fn memory_of_graphs_is_counted_and_trimmed(cuda, primary) {
         let all = [
             A::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT,
             A::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH,
@@ -302,6 +289,5 @@ cases! {
         refused!(cu!(cuda, cuDeviceGetGraphMemAttribute(0, A(99), at)), INVALID_VALUE);
         refused!(cu!(cuda, cuDeviceGetGraphMemAttribute(0, used, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuDeviceGraphMemTrim(99)), INVALID_DEVICE | INVALID_VALUE);
-        Ok(())
     }
 }

@@ -26,8 +26,7 @@ unsafe extern "C" fn nine(_: *mut c_void) {
 }
 
 cases! {
-    fn memsets_are_changed(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn memsets_are_changed(cuda, primary = (_, context)) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let set = |value, width| CUDA_MEMSET_NODE_PARAMS {
             dst: pointer,
@@ -75,11 +74,9 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
         }
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn copies_are_changed(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn copies_are_changed(cuda, primary = (_, context)) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let source = [1u32, 2, 3, 4, 0, 0, 0, 0];
         let node = add_copy(cuda, graph, &[], &copy(pointer + 16, pointer, 8))?;
@@ -112,11 +109,9 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
         }
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn functions_of_the_program_are_changed(cuda) {
-        cuda.primary()?;
+    fn functions_of_the_program_are_changed(cuda, primary) {
         let graph = graph(cuda)?;
         let call = |number| CUDA_HOST_NODE_PARAMS {
             fn_: Some(digit),
@@ -152,6 +147,5 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
         }
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 }

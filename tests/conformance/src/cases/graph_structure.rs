@@ -27,8 +27,7 @@ fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode)>
 }
 
 cases! {
-    fn an_empty_node_joins_others(cuda) {
-        cuda.primary()?;
+    fn an_empty_node_joins_others(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(1 << 20)?, graph(cuda)?);
         let mut refused_flags = null_mut();
         refused!(cu!(cuda, cuGraphCreate(&mut refused_flags, 1)), INVALID_VALUE);
@@ -57,11 +56,9 @@ cases! {
         refused!(cu!(cuda, cuGraphNodeGetType(null_mut(), &mut kind)), INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn nodes_and_edges_are_listed(cuda) {
-        cuda.primary()?;
+    fn nodes_and_edges_are_listed(cuda, primary) {
         let graph = graph(cuda)?;
         let first = empty(cuda, graph, &[])?;
         let second = empty(cuda, graph, &[first])?;
@@ -86,11 +83,9 @@ cases! {
         let found = cu!(cuda, cuGraphNodeGetDependentNodes_v2(null_mut(), none, no_data, &mut count));
         refused!(found, INVALID_VALUE);
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn edges_are_added_and_removed(cuda) {
-        cuda.primary()?;
+    fn edges_are_added_and_removed(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let first = add(cuda, graph, &[], memset(pointer, 1, 4))?;
         let second = add(cuda, graph, &[], memset(pointer, 2, 3))?;
@@ -119,11 +114,9 @@ cases! {
         same!(cuda.download::<u32>(pointer, 4)?, [1, 1, 1, 1]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn nodes_are_found_in_a_clone(cuda) {
-        cuda.primary()?;
+    fn nodes_are_found_in_a_clone(cuda, primary) {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let first = add(cuda, graph, &[], memset(pointer, 1, 2))?;
         let second = add(cuda, graph, &[first], memset(pointer + 8, 2, 2))?;
@@ -145,11 +138,9 @@ cases! {
         for graph in [graph, clone, other] {
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn a_child_graph_is_changed_through_its_node(cuda) {
-        cuda.primary()?;
+    fn a_child_graph_is_changed_through_its_node(cuda, primary) {
         let (pointer, outer, inner) = (cuda.alloc(64)?, graph(cuda)?, graph(cuda)?);
         cuda.upload(pointer, &[0u32; 4])?;
         add(cuda, inner, &[], memset(pointer, 1, 1))?;
@@ -169,6 +160,5 @@ cases! {
         refused!(cu!(cuda, cuGraphChildGraphNodeGetGraph(last, &mut within)), INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(outer))?;
-        Ok(())
     }
 }

@@ -67,8 +67,7 @@ fn stream_in(cuda: &Cuda, green: CUgreenCtx) -> Outcome<CUstream> {
 }
 
 cases! {
-    fn sms_are_split_into_groups(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn sms_are_split_into_groups(cuda, primary = (device, context)) {
         let whole = all(cuda, device)?;
         let total = sms(&whole).smCount;
         let mut of_context = NONE;
@@ -94,11 +93,9 @@ cases! {
         let more = total + 1;
         let split = cu!(cuda, cuDevSmResourceSplitByCount(to, &mut one, &whole, null_mut(), 0, more));
         refused!(split, INVALID_RESOURCE_CONFIGURATION);
-        Ok(())
     }
 
-    fn resources_have_types(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn resources_have_types(cuda, primary = (device, context)) {
         let (whole, mut other, mut descriptor) = (all(cuda, device)?, NONE, null_mut());
         let of_device = cu!(cuda, cuDeviceGetDevResource(device, &mut other, INVALID));
         refused!(of_device, INVALID_RESOURCE_TYPE);
@@ -111,11 +108,9 @@ cases! {
         refused!(of_green, INVALID_RESOURCE_TYPE);
         refused!(cu!(cuda, cuCtxFromGreenCtx(null_mut(), green)), INVALID_VALUE);
         cu!(cuda, cuGreenCtxDestroy(green))?;
-        Ok(())
     }
 
-    fn a_green_context_has_a_part_of_the_sms(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn a_green_context_has_a_part_of_the_sms(cuda, primary = (device, context)) {
         let whole = all(cuda, device)?;
         let (first, rest) = group(cuda, &whole)?;
         let (mut descriptor, mut green, mut part) = (null_mut(), null_mut(), first);
@@ -144,11 +139,9 @@ cases! {
         cu!(cuda, cuGreenCtxDestroy(green))?;
         let destroyed = cu!(cuda, cuGreenCtxDestroy(null_mut()));
         refused!(destroyed, INVALID_CONTEXT | INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 
-    fn streams_work_in_a_green_context(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn streams_work_in_a_green_context(cuda, primary = (device, context)) {
         let green = create(cuda, device, &group(cuda, &all(cuda, device)?)?.0)?;
         let (mut stream, mut of_stream, mut flags) = (null_mut(), null_mut(), 0);
         refused!(cu!(cuda, cuGreenCtxStreamCreate(&mut stream, green, 0, 0)), INVALID_VALUE);
@@ -193,11 +186,9 @@ cases! {
         cu!(cuda, cuStreamDestroy_v2(stream))?;
         cu!(cuda, cuGreenCtxDestroy(green))?;
         same!(cuda.download::<u8>(pointer, BYTES)?, vec![9; BYTES]);
-        Ok(())
     }
 
-    fn a_green_context_can_be_current(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn a_green_context_can_be_current(cuda, primary = (device, context)) {
         let whole = all(cuda, device)?;
         let (first, rest) = group(cuda, &whole)?;
         let green = create(cuda, device, &first)?;
@@ -253,6 +244,5 @@ cases! {
             cu!(cuda, cuStreamDestroy_v2(stream))?;
             cu!(cuda, cuGreenCtxDestroy(green))?;
         }
-        Ok(())
     }
 }

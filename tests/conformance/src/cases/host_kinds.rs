@@ -216,7 +216,6 @@ cases! {
         let fresh = map(libc::MAP_SHARED, Some(&file))?;
         // SAFETY: the mapping has this word.
         same!(unsafe { fresh.add(REGISTERED.start).read() }, 0);
-        Ok(())
     }
 
     fn a_shared_mapping_of_a_memfd(cuda) {

@@ -15,8 +15,7 @@ const PORTABLE: u32 = 1;
 const MAPPED: u32 = 2;
 
 cases! {
-    fn the_driver_allocates_host_memory(cuda) {
-        cuda.primary()?;
+    fn the_driver_allocates_host_memory(cuda, primary) {
         let mut host = null_mut();
         cu!(cuda, cuMemAllocHost_v2(&mut host, 4096))?;
         let pointer = cuda.alloc(4096)?;
@@ -37,12 +36,10 @@ cases! {
         refused!(cu!(cuda, cuMemAllocHost_v2(null_mut(), 4096)), INVALID_VALUE);
         cu!(cuda, cuMemAllocHost_v2(&mut host, 0))?;
         refused!(cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0x8000)), INVALID_VALUE);
-        Ok(())
     }
 
     /// Small allocations may share pages that the driver pinned for several of them.
-    fn small_allocations_of_host_memory_are_separate(cuda) {
-        cuda.primary()?;
+    fn small_allocations_of_host_memory_are_separate(cuda, primary) {
         let stream = null_mut();
         let source = cuda.alloc(70_000)?;
         let (mut all, mut ids) = (Vec::new(), std::collections::HashSet::new());
@@ -100,12 +97,10 @@ cases! {
             unsafe { std::slice::from_raw_parts_mut(host.cast::<u8>(), 4096) }.fill(255);
         }
         ensure!((1..200).step_by(2).all(is_good), "two allocations overlap");
-        Ok(())
     }
 
     /// A call that frees memory waits for the work that uses it, in any stream.
-    fn freeing_host_memory_waits_for_its_use(cuda) {
-        cuda.primary()?;
+    fn freeing_host_memory_waits_for_its_use(cuda, primary) {
         let mut stream = null_mut();
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         let (mut host, source) = (null_mut(), cuda.alloc(1 << 20)?);
@@ -116,11 +111,9 @@ cases! {
             cu!(cuda, cuMemFreeHost(host))?;
             cu!(cuda, cuStreamQuery(stream))?;
         }
-        Ok(())
     }
 
-    fn registered_memory_is_seen_by_the_device(cuda) {
-        cuda.primary()?;
+    fn registered_memory_is_seen_by_the_device(cuda, primary) {
         let mut page = Box::new(Page([1; 4096]));
         let host = page.0.as_mut_ptr();
         let (at, mut device, mut kind) = (host.cast(), 0, 0u32);
@@ -146,11 +139,9 @@ cases! {
         refused!(cu!(cuda, cuMemHostUnregister(allocated)), INVALID_VALUE);
         cu!(cuda, cuMemFreeHost(allocated))?;
         same!(byte(8), 9);
-        Ok(())
     }
 
-    fn registrations_are_checked(cuda) {
-        cuda.primary()?;
+    fn registrations_are_checked(cuda, primary) {
         let mut page = Box::new(Page([1; 4096]));
         let at = page.0.as_mut_ptr().cast();
         refused!(cu!(cuda, cuMemHostRegister_v2(null_mut(), 4096, 0)), INVALID_VALUE);
@@ -160,11 +151,9 @@ cases! {
         cu!(cuda, cuMemHostRegister(at, 4096, 0))?;
         cu!(cuda, cuMemHostUnregister(at))?;
         refused!(cu!(cuda, cuMemHostRegister(at, 0, 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn registered_buffers_can_lie_in_one_page(cuda) {
-        cuda.primary()?;
+    fn registered_buffers_can_lie_in_one_page(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let mut area = Box::new([Page([1; 4096]), Page([1; 4096]), Page([1; 4096])]);
         let host = area.as_mut_ptr().cast::<u8>();
@@ -238,11 +227,9 @@ cases! {
         same!(cuda.download::<u8>(pointer, 64)?, expected[4032..4096]);
         cu!(cuda, cuMemHostRegister_v2(at(0), 3 * 4096, 0))?;
         cu!(cuda, cuMemHostUnregister(at(0)))?;
-        Ok(())
     }
 
-    fn several_attributes_are_read_at_once(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn several_attributes_are_read_at_once(cuda, primary = (device, _)) {
         let pointer = cuda.alloc(4096)?;
         let (mut kind, mut ordinal, mut start) = (9u32, 9, 9u64);
         let mut which = [
@@ -264,6 +251,5 @@ cases! {
         which[1] = Attribute(0);
         let attributes = which.as_mut_ptr();
         refused!(cu!(cuda, cuPointerGetAttributes(3, attributes, data, pointer)), INVALID_VALUE);
-        Ok(())
     }
 }

@@ -11,8 +11,7 @@ use cuda_api::sys::{
 use std::ptr::{null, null_mut};
 
 cases! {
-    fn arrays_are_checked(cuda) {
-        cuda.primary()?;
+    fn arrays_are_checked(cuda, primary) {
         let (mut made, null_array) = (null_mut(), null_mut());
         let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
         refused!(cu!(cuda, cuArray3DGetDescriptor_v2(null_mut(), source)), INVALID_VALUE);
@@ -47,11 +46,9 @@ cases! {
         cu!(cuda, cuSurfObjectDestroy(surface))?;
         cu!(cuda, cuArrayDestroy(stored))?;
         cu!(cuda, cuArrayDestroy(source))?;
-        Ok(())
     }
 
-    fn virtual_memory_is_checked(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn virtual_memory_is_checked(cuda, primary = (device, _)) {
         let location =
             CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device };
         let mut properties = CUmemAllocationProp {
@@ -74,11 +71,9 @@ cases! {
         refused!(cu!(cuda, cuMemRelease(0)), INVALID_VALUE | INVALID_HANDLE);
         refused!(cu!(cuda, cuMemRetainAllocationHandle(&mut handle, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemGetAccess(&mut flags, &location, 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn pools_are_checked(cuda) {
-        cuda.primary()?;
+    fn pools_are_checked(cuda, primary) {
         let mut pool = null_mut();
         cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
         let mut location =
@@ -88,16 +83,13 @@ cases! {
         refused!(cu!(cuda, cuMemPoolSetAccess(pool, null(), 1)), INVALID_VALUE);
         let none = null_mut();
         refused!(cu!(cuda, cuMemPoolTrimTo(none, 0)), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 
-    fn modules_and_links_are_checked(cuda) {
-        cuda.primary()?;
+    fn modules_and_links_are_checked(cuda, primary) {
         let (mut module, none) = (null_mut(), null_mut());
         refused!(cu!(cuda, cuModuleLoadFatBinary(&mut module, null())), INVALID_VALUE);
         let called = cu!(cuda, cuLinkCreate_v2(0, null_mut(), null_mut(), null_mut()));
         refused!(called, INVALID_VALUE);
         refused!(cu!(cuda, cuLinkDestroy(none)), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 }

@@ -272,13 +272,11 @@ fn export(cuda: &Cuda) -> Outcome<(u64, u64, OwnedFd)> {
 }
 
 cases! {
-    fn a_process_opens_anothers_memory(cuda) {
-        cuda.primary()?;
+    fn a_process_opens_anothers_memory(cuda, primary) {
         let pointer = cuda.alloc(BYTES)?;
         share(cuda, pointer, BYTES)?;
         let mut got = CUipcMemHandle::default();
         refused!(cu!(cuda, cuIpcGetMemHandle(&mut got, pointer)), INVALID_VALUE);
-        Ok(())
     }
 
     fn a_process_opens_memory_of_another_device(cuda) {
@@ -299,21 +297,17 @@ cases! {
         let outcome = talk(&mut peer.channel);
         peer.conclude(outcome)?;
         cu!(cuda, cuCtxDestroy_v2(far))?;
-        Ok(())
     }
 
     /// Small allocations may share a block of memory.
-    fn a_process_opens_a_small_allocation(cuda) {
-        cuda.primary()?;
+    fn a_process_opens_a_small_allocation(cuda, primary) {
         let (first, second) = (cuda.alloc(256)?, cuda.alloc(256)?);
         cu!(cuda, cuMemsetD8_v2(first, 1, 256))?;
         share(cuda, second, 256)?;
         same!(cuda.download::<u8>(first, 256)?, [1; 256]);
-        Ok(())
     }
 
-    fn opened_memory_outlives_its_process(cuda) {
-        cuda.primary()?;
+    fn opened_memory_outlives_its_process(cuda, primary) {
         let mut peer = Peer::start("ipc::exporter", None)?;
         let shared = peer.channel.receive()?;
         let pointer = open(cuda, shared)?;
@@ -324,11 +318,9 @@ cases! {
         same!(cuda.download::<u8>(pointer, 1)?, [1]);
         cu!(cuda, cuIpcCloseMemHandle(pointer))?;
         refused!(cu!(cuda, cuMemsetD8_v2(pointer, 1, 1)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn only_memory_from_cumemalloc_has_a_handle(cuda) {
-        cuda.primary()?;
+    fn only_memory_from_cumemalloc_has_a_handle(cuda, primary) {
         let (mut got, mut pooled, mut physical) = (CUipcMemHandle::default(), 0, 0);
         let mut host = null_mut();
         cu!(cuda, cuMemAllocAsync(&mut pooled, BYTES, null_mut()))?;
@@ -343,11 +335,9 @@ cases! {
         refused!(cu!(cuda, cuIpcGetMemHandle(null_mut(), pointer)), INVALID_VALUE);
         refused!(cu!(cuda, cuIpcCloseMemHandle(pointer)), INVALID_VALUE);
         refused!(cu!(cuda, cuIpcCloseMemHandle(0x1234)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn an_event_orders_two_processes(cuda) {
-        cuda.primary()?;
+    fn an_event_orders_two_processes(cuda, primary) {
         let (mut event, mut plain, mut stream, mut second) =
             (null_mut(), null_mut(), null_mut(), null_mut());
         let flags = CUevent_flags::CU_EVENT_INTERPROCESS.0;
@@ -388,11 +378,9 @@ cases! {
         cu!(cuda, cuEventRecord(event, stream))?;
         cu!(cuda, cuEventSynchronize(event))?;
         cu!(cuda, cuEventDestroy_v2(event))?;
-        Ok(())
     }
 
-    fn a_descriptor_stands_for_memory(cuda) {
-        cuda.primary()?;
+    fn a_descriptor_stands_for_memory(cuda, primary) {
         let (mut physical, mut plain, mut file) = (0, 0, -1);
         let to = (&raw mut file).cast();
         cu!(cuda, cuMemCreate(&mut plain, CHUNK, &exportable(Handles::CU_MEM_HANDLE_TYPE_NONE), 0))?;
@@ -419,8 +407,7 @@ cases! {
     }
 
     /// The descriptor keeps memory that the program has released.
-    fn a_descriptor_keeps_memory(cuda) {
-        cuda.primary()?;
+    fn a_descriptor_keeps_memory(cuda, primary) {
         leaves_free_memory(cuda, || {
             let (pointer, physical, file) = export(cuda)?;
             cu!(cuda, cuMemUnmap(pointer, CHUNK))?;

@@ -13,8 +13,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 cases! {
-    fn a_launch_writes_memory(cuda) {
-        cuda.primary()?;
+    fn a_launch_writes_memory(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let pointer = cuda.alloc(4000)?;
         cu!(cuda, cuMemsetD32_v2(pointer, 1, 1000))?;
@@ -24,11 +23,9 @@ cases! {
         let values = cuda.download::<u32>(pointer, 1000)?;
         ensure!(values[..900].iter().all(|value| *value == 42), "an element wasn't filled");
         ensure!(values[900..].iter().all(|value| *value == 1), "an element past the end changed");
-        Ok(())
     }
 
-    fn launches_with_invalid_dimensions_are_refused(cuda) {
-        cuda.primary()?;
+    fn launches_with_invalid_dimensions_are_refused(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let pointer = cuda.alloc(16)?;
         let (value, count) = (0u32, 4u32);
@@ -38,12 +35,10 @@ cases! {
         refused!(cuda.launch(fill, [1, 2048], null_mut(), &mut parameters), INVALID_VALUE);
         cuda.launch(fill, [1, 4], null_mut(), &mut parameters)?;
         cu!(cuda, cuCtxSynchronize())?;
-        Ok(())
     }
 
     /// A program may leave out the end of a parameter that the kernel doesn't read, as NCCL does.
-    fn a_parameter_buffer_may_be_shorter_than_the_parameters(cuda) {
-        cuda.primary()?;
+    fn a_parameter_buffer_may_be_shorter_than_the_parameters(cuda, primary) {
         let (_, store) = cuda.kernel(LONG_PARAMETER, c"store")?;
         let memory = cuda.alloc(8)?;
         let (mut stream, mut graph, mut exec) = (null_mut(), null_mut(), null_mut());
@@ -74,11 +69,9 @@ cases! {
         cu!(cuda, cuGraphLaunch(exec, stream))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(memory, 2)?, [7, 8]);
-        Ok(())
     }
 
-    fn parameters_have_offsets(cuda) {
-        cuda.primary()?;
+    fn parameters_have_offsets(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut offset, mut size) = (9, 9);
         let mut seen = Vec::new();
@@ -88,11 +81,9 @@ cases! {
         }
         same!(seen, [(0, 8), (8, 4), (12, 4)]);
         refused!(cu!(cuda, cuFuncGetParamInfo(fill, 3, &mut offset, &mut size)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_function_has_attributes(cuda) {
-        cuda.primary()?;
+    fn a_function_has_attributes(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let mut value = 0;
         let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
@@ -109,11 +100,9 @@ cases! {
         cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, fill, 1024, 0))?;
         ensure!((1..=2).contains(&blocks), "{blocks} blocks of 1024 threads fit");
         refused!(cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(null_mut(), fill, 32, 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn the_first_launch_interface_works(cuda) {
-        cuda.primary()?;
+    fn the_first_launch_interface_works(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let pointer = cuda.alloc(256)?;
         cu!(cuda, cuMemsetD32_v2(pointer, 1, 64))?;
@@ -136,11 +125,9 @@ cases! {
         same!(cuda.download::<u32>(pointer + 128, 17)?, [&[3; 16][..], &[1]].concat());
         refused!(cu!(cuda, cuFuncSetBlockShape(add, 0, 1, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuLaunchGrid(add, 0, 1)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn each_device_gets_one_cooperative_launch(cuda) {
-        cuda.primary()?;
+    fn each_device_gets_one_cooperative_launch(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let (pointer, mut stream) = (cuda.alloc(128)?, std::ptr::null_mut());
         cu!(cuda, cuMemsetD32_v2(pointer, 1, 32))?;
@@ -173,6 +160,5 @@ cases! {
             true => refused!(twice, INVALID_DEVICE),
             false => refused!(twice, INVALID_VALUE),
         }
-        Ok(())
     }
 }

@@ -136,12 +136,10 @@ cases! {
             cu!(cuda, cuEventSynchronize(pair.event))?;
             cu!(cuda, cuEventDestroy_v2(pair.event))?;
         }
-        Ok(())
     }
 
     /// The second kernel waits for the first one itself, because it may start before the first one ends.
-    fn a_dependent_kernel_waits_for_the_kernel_of_a_programmatic_event(cuda) {
-        cuda.primary()?;
+    fn a_dependent_kernel_waits_for_the_kernel_of_a_programmatic_event(cuda, primary) {
         let pair = Pair::new(cuda)?;
         for at_block_start in [0, 1] {
             cuda.upload(pair.word, &[1u32])?;
@@ -153,11 +151,9 @@ cases! {
             cu!(cuda, cuCtxSynchronize())?;
             same!(cuda.download::<u32>(pair.word, 1)?, [(2 + 3) * 2 + 3]);
         }
-        Ok(())
     }
 
-    fn events_that_a_launch_can_not_record_are_refused(cuda) {
-        cuda.primary()?;
+    fn events_that_a_launch_can_not_record_are_refused(cuda, primary) {
         let pair = Pair::new(cuda)?;
         let (mut timed, mut shared) = (null_mut(), null_mut());
         cu!(cuda, cuEventCreate(&mut timed, 0))?;
@@ -173,11 +169,9 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(pair.word, 1)?, [1]);
         cu!(cuda, cuEventQuery(pair.event))?;
-        Ok(())
     }
 
-    fn events_of_captured_launches_become_edges(cuda) {
-        cuda.primary()?;
+    fn events_of_captured_launches_become_edges(cuda, primary) {
         let pair = Pair::new(cuda)?;
         let programmatic = attribute(IDS[0], pair.event, 0);
         let (graph, edge) = pair.capture(cuda, programmatic)?;
@@ -204,6 +198,5 @@ cases! {
         cu!(cuda, cuEventSynchronize(pair.event))?;
         cu!(cuda, cuStreamSynchronize(pair.streams[0]))?;
         ensure!(cuda.download::<u32>(pair.word, 1)? == [29], "the launch after the captures ran");
-        Ok(())
     }
 }

@@ -26,8 +26,7 @@ fn kernel(cuda: &Cuda, library: CUlibrary, name: &CStr) -> Outcome<CUkernel> {
 }
 
 cases! {
-    fn kernels_are_listed_and_have_names(cuda) {
-        cuda.primary()?;
+    fn kernels_are_listed_and_have_names(cuda, primary) {
         let library = load(cuda)?;
         let (mut kernels, mut names, mut owner) = ([null_mut(); 2], Vec::new(), null_mut());
         cu!(cuda, cuLibraryEnumerateKernels(kernels.as_mut_ptr(), 2, library))?;
@@ -52,11 +51,9 @@ cases! {
         refused!(cu!(cuda, cuLibraryGetKernelCount(&mut count, null)), INVALID_VALUE | INVALID_HANDLE);
         cu!(cuda, cuLibraryUnload(library))?;
         refused!(cu!(cuda, cuLibraryUnload(null)), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 
-    fn kernels_have_attributes_on_each_device(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn kernels_have_attributes_on_each_device(cuda, primary = (device, _)) {
         let library = load(cuda)?;
         let fill = kernel(cuda, library, c"fill")?;
         let (most, dynamic) = (
@@ -80,11 +77,9 @@ cases! {
         let cache = CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE;
         refused!(cu!(cuda, cuKernelSetCacheConfig(fill, cache, 99)), INVALID_DEVICE);
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn a_kernels_function_has_one_set_of_attributes_in_a_context(cuda) {
-        cuda.primary()?;
+    fn a_kernels_function_has_one_set_of_attributes_in_a_context(cuda, primary) {
         let library = load(cuda)?;
         let fill = kernel(cuda, library, c"fill")?;
         let (mut module, mut function, mut of_kernel) = (null_mut(), null_mut(), null_mut());
@@ -111,11 +106,9 @@ cases! {
         }
         same!((limit(function)?, limit(of_kernel)?), (8192, 8192));
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn the_kernels_of_two_libraries_are_apart(cuda) {
-        cuda.primary()?;
+    fn the_kernels_of_two_libraries_are_apart(cuda, primary) {
         let (first, second) = (load(cuda)?, load(cuda)?);
         let (fill, add) = (kernel(cuda, first, c"fill")?, kernel(cuda, first, c"add")?);
         let others = [kernel(cuda, second, c"add")?, kernel(cuda, second, c"fill")?];
@@ -135,11 +128,9 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(pointer, 16)?, [2u32; 16]);
         cu!(cuda, cuLibraryUnload(second))?;
-        Ok(())
     }
 
-    fn parameters_of_kernels_have_offsets(cuda) {
-        cuda.primary()?;
+    fn parameters_of_kernels_have_offsets(cuda, primary) {
         let library = load(cuda)?;
         let add = kernel(cuda, library, c"add")?;
         let (mut offset, mut size) = (9, 9);
@@ -154,11 +145,9 @@ cases! {
         refused!(cu!(cuda, cuKernelGetParamInfo(add, 0, &mut offset, &mut size)), INVALID_CONTEXT);
         cu!(cuda, cuCtxPushCurrent_v2(context))?;
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn a_kernel_has_a_function_in_the_current_context(cuda) {
-        cuda.primary()?;
+    fn a_kernel_has_a_function_in_the_current_context(cuda, primary) {
         let library = load(cuda)?;
         let add = kernel(cuda, library, c"add")?;
         let (mut module, mut function, mut of_kernel) = (null_mut(), null_mut(), null_mut());
@@ -178,11 +167,9 @@ cases! {
         refused!(cu!(cuda, cuLibraryGetModule(null_mut(), library)), INVALID_VALUE);
         refused!(cu!(cuda, cuKernelGetFunction(null_mut(), add)), INVALID_VALUE);
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn files_can_be_loaded(cuda) {
-        cuda.primary()?;
+    fn files_can_be_loaded(cuda, primary) {
         let file = File::new("fill.ptx", FILL.to_bytes())?;
         let (mut library, mut module, mut count) = (null_mut(), null_mut(), 0);
         let none = (null_mut(), null_mut());
@@ -205,6 +192,5 @@ cases! {
             cu!(cuda, cuLibraryLoadData(&mut library, missing, none.0, none.1, 0, null_mut(), null_mut(), 0));
         refused!(called, INVALID_VALUE);
         refused!(cu!(cuda, cuModuleLoad(null_mut(), c"/nonexistent".as_ptr())), INVALID_VALUE | FILE_NOT_FOUND);
-        Ok(())
     }
 }

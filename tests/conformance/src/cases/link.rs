@@ -79,8 +79,7 @@ fn add(cuda: &Cuda, link: CUlinkState, kind: CUjitInputType, bytes: &[u8]) -> Ca
 const PTX: CUjitInputType = CUjitInputType::CU_JIT_INPUT_PTX;
 
 cases! {
-    fn linked_texts_share_functions_and_variables(cuda) {
-        cuda.primary()?;
+    fn linked_texts_share_functions_and_variables(cuda, primary) {
         let link = create(cuda)?;
         add(cuda, link, PTX, CALLER.to_bytes_with_nul())?;
         add(cuda, link, PTX, CALLED.to_bytes_with_nul())?;
@@ -100,11 +99,9 @@ cases! {
         same!(bytes, 4);
         same!(cuda.download::<u32>(factor, 1)?, [37]);
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 
-    fn a_file_can_be_linked(cuda) {
-        cuda.primary()?;
+    fn a_file_can_be_linked(cuda, primary) {
         let link = create(cuda)?;
         let file = File::new("fill.ptx", FILL.to_bytes())?;
         let (path, none) = (file.name(), (null_mut(), null_mut()));
@@ -117,11 +114,9 @@ cases! {
         cu!(cuda, cuModuleLoadData(&mut module, image))?;
         cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
         cu!(cuda, cuLinkDestroy(link))?;
-        Ok(())
     }
 
-    fn a_broken_text_is_refused_with_a_log(cuda) {
-        cuda.primary()?;
+    fn a_broken_text_is_refused_with_a_log(cuda, primary) {
         let mut log = vec![0u8; 8192];
         let mut options = [
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
@@ -141,11 +136,9 @@ cases! {
         let completed = cu!(cuda, cuLinkComplete(link, &mut image, &mut size));
         ensure!(completed.is_err(), "undefined symbols were accepted");
         cu!(cuda, cuLinkDestroy(link))?;
-        Ok(())
     }
 
-    fn loading_writes_back_the_time_and_the_info_log(cuda) {
-        cuda.primary()?;
+    fn loading_writes_back_the_time_and_the_info_log(cuda, primary) {
         let mut log = vec![1u8; 4096];
         let mut options = [
             CUjit_option::CU_JIT_WALL_TIME,
@@ -165,6 +158,5 @@ cases! {
         ensure!(values[2].addr() < log.len(), "the info log's size is {}", values[2].addr());
         ensure!(log.contains(&0), "the info log doesn't end");
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 }

@@ -19,8 +19,7 @@ unsafe extern "C" fn logged(_: *mut c_void, level: CUlogLevel, text: *mut c_char
 }
 
 cases! {
-    fn a_failed_call_is_logged(cuda) {
-        cuda.primary()?;
+    fn a_failed_call_is_logged(cuda, primary) {
         let (mut iterator, mut pointer) = (0, 0);
         cu!(cuda, cuLogsCurrent(&mut iterator, 0))?;
         cu!(cuda, cuMemAlloc_v2(&mut pointer, 16))?;
@@ -43,11 +42,9 @@ cases! {
         refused!(cu!(cuda, cuLogsDumpToMemory(null_mut(), to, &mut size, 1)), INVALID_VALUE);
         size = 10;
         refused!(cu!(cuda, cuLogsDumpToMemory(null_mut(), to, &mut size, 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn callbacks_receive_messages_until_they_are_unregistered(cuda) {
-        cuda.primary()?;
+    fn callbacks_receive_messages_until_they_are_unregistered(cuda, primary) {
         let mut handle = null_mut();
         cu!(cuda, cuLogsRegisterCallback(Some(logged), null_mut(), &mut handle))?;
         refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
@@ -59,25 +56,19 @@ cases! {
             "0 Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree_v2",
             "0 Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit",
         ]);
-        Ok(())
     }
 
-    fn a_callback_must_be_a_function(cuda) {
-        cuda.primary()?;
+    fn a_callback_must_be_a_function(cuda, primary) {
         let mut handle = null_mut();
         refused!(cu!(cuda, cuLogsRegisterCallback(None, null_mut(), &mut handle)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn null_is_neither_an_iterator_nor_a_callback(cuda) {
-        cuda.primary()?;
+    fn null_is_neither_an_iterator_nor_a_callback(cuda, primary) {
         refused!(cu!(cuda, cuLogsCurrent(null_mut(), 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuLogsUnregisterCallback(null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn the_log_can_be_written_to_a_file(cuda) {
-        cuda.primary()?;
+    fn the_log_can_be_written_to_a_file(cuda, primary) {
         refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
         let file = File::absent("calls.log");
         cu!(cuda, cuLogsDumpToFile(null_mut(), file.name().as_ptr(), 0))?;
@@ -85,6 +76,5 @@ cases! {
         ensure!(text.ends_with("from cuMemFree_v2\n"), "the file contains {text:?}");
         let nowhere = c"/nonexistent/x".as_ptr();
         refused!(cu!(cuda, cuLogsDumpToFile(null_mut(), nowhere, 0)), INVALID_VALUE);
-        Ok(())
     }
 }

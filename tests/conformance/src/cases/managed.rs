@@ -15,8 +15,7 @@ const CPU: i32 = -1;
 const INVALID: i32 = -2;
 
 cases! {
-    fn host_and_device_see_each_others_writes(cuda) {
-        cuda.primary()?;
+    fn host_and_device_see_each_others_writes(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let mut pointer = 0;
         cu!(cuda, cuMemAllocManaged(&mut pointer, 4096, GLOBAL))?;
@@ -38,11 +37,9 @@ cases! {
         for flags in [0, 3, 4] {
             refused!(cu!(cuda, cuMemAllocManaged(&mut pointer, 16, flags)), INVALID_VALUE);
         }
-        Ok(())
     }
 
-    fn managed_pointers_have_attributes(cuda) {
-        cuda.primary()?;
+    fn managed_pointers_have_attributes(cuda, primary) {
         let (mut pointer, mut base, mut size) = (0, 0, 0);
         cu!(cuda, cuMemAllocManaged(&mut pointer, 1 << 20, GLOBAL))?;
         cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, pointer + 8))?;
@@ -57,11 +54,9 @@ cases! {
         refused!(cu!(cuda, cuMemFreeHost(pointer as *mut _)), INVALID_VALUE);
         let mut device = 0;
         refused!(cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, pointer as *mut _, 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn hints_are_remembered(cuda) {
-        cuda.primary()?;
+    fn hints_are_remembered(cuda, primary) {
         let (mut pointer, size) = (0, 1 << 20);
         cu!(cuda, cuMemAllocManaged(&mut pointer, size, GLOBAL))?;
         let get = |attribute, len| {
@@ -95,11 +90,9 @@ cases! {
         let mut value = 0i32;
         let data = (&raw mut value).cast();
         refused!(cu!(cuda, cuMemRangeGetAttribute(data, 4, Attribute(99), pointer, size)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn batches_of_hints_are_checked_and_remembered(cuda) {
-        cuda.primary()?;
+    fn batches_of_hints_are_checked_and_remembered(cuda, primary) {
         let (mut managed, mut stream) = (0, null_mut());
         cu!(cuda, cuMemAllocManaged(&mut managed, 4 << 20, GLOBAL))?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -128,6 +121,5 @@ cases! {
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemDiscardBatchAsync(list, lens, 1, 0, stream)), INVALID_VALUE);
         cu!(cuda, cuStreamSynchronize(stream))?;
-        Ok(())
     }
 }

@@ -15,8 +15,7 @@ const NOWHERE: CUmemLocation = CUmemLocation { type_: Kind(99), id: 0 };
 const SIZE: usize = 1 << 20;
 
 cases! {
-    fn locations_have_a_kind(cuda) {
-        cuda.primary()?;
+    fn locations_have_a_kind(cuda, primary) {
         let (mut pointer, mut stream) = (0, null_mut());
         cu!(cuda, cuMemAllocManaged(&mut pointer, SIZE, 1))?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -48,11 +47,9 @@ cases! {
         refused!(cu!(cuda, cuMemPrefetchAsync_v2(pointer, SIZE, DEVICE, 99, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemPrefetchAsync_v2(pointer, 0, DEVICE, 0, stream)), INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(pointer))?;
-        Ok(())
     }
 
-    fn memory_is_attached_to_a_stream(cuda) {
-        cuda.primary()?;
+    fn memory_is_attached_to_a_stream(cuda, primary) {
         let (mut pointer, mut stream) = (0, null_mut());
         cu!(cuda, cuMemAllocManaged(&mut pointer, 4096, 1))?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -68,11 +65,9 @@ cases! {
         refused!(cu!(cuda, cuStreamAttachMemAsync(stream, pointer, 0, 99)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamAttachMemAsync(stream, 0, 0, single)), INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(pointer))?;
-        Ok(())
     }
 
-    fn pools_are_found_by_location(cuda) {
-        cuda.primary()?;
+    fn pools_are_found_by_location(cuda, primary) {
         let (mut device, pinned) = (DEVICE, CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED);
         let (mut expected, mut found) = (null_mut(), null_mut());
         cu!(cuda, cuDeviceGetDefaultMemPool(&mut expected, 0))?;
@@ -87,6 +82,5 @@ cases! {
         refused!(cu!(cuda, cuMemGetMemPool(null_mut(), &mut device, pinned)), INVALID_VALUE);
         let null = null_mut();
         refused!(cu!(cuda, cuMemSetMemPool(&mut device, pinned, null)), INVALID_VALUE | INVALID_HANDLE);
-        Ok(())
     }
 }

@@ -70,8 +70,7 @@ fn write(address: u64, value: u32) {
 }
 
 cases! {
-    fn the_host_and_kernels_share_managed_variables(cuda) {
-        cuda.primary()?;
+    fn the_host_and_kernels_share_managed_variables(cuda, primary) {
         let (library, increase) = load(cuda, c"increase")?;
         let (counter, bytes) = managed(cuda, library, c"counter")?;
         same!((bytes, read(counter)), (4, 5));
@@ -101,11 +100,9 @@ cases! {
         cu!(cuda, cuEventDestroy_v2(event))?;
         cu!(cuda, cuStreamDestroy_v2(stream))?;
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn copies_reach_managed_variables(cuda) {
-        cuda.primary()?;
+    fn copies_reach_managed_variables(cuda, primary) {
         let (library, _) = load(cuda, c"increase")?;
         let (table, _) = managed(cuda, library, c"table")?;
         write(table + 4, 12);
@@ -122,11 +119,9 @@ cases! {
         same!(cuda.download::<u32>(table, 4)?, [0, 9, 1, 41]);
         same!((read(table + 4), read(table + 8 * 999)), (9, 999));
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn managed_variables_have_one_address(cuda) {
-        cuda.primary()?;
+    fn managed_variables_have_one_address(cuda, primary) {
         let (library, locate) = load(cuda, c"locate")?;
         let (counter, _) = managed(cuda, library, c"counter")?;
         same!(managed(cuda, library, c"counter")?.0, counter);
@@ -142,11 +137,9 @@ cases! {
         refused!(cu!(cuda, cuMemFree_v2(counter)), INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(place))?;
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn contexts_share_the_managed_variables_of_a_library(cuda) {
-        let (device, first) = cuda.primary()?;
+    fn contexts_share_the_managed_variables_of_a_library(cuda, primary = (device, first)) {
         let (library, _) = load(cuda, c"increase")?;
         let (counter, _) = managed(cuda, library, c"counter")?;
         let (mut second, mut module, mut increase) = (null_mut(), null_mut(), null_mut());
@@ -161,11 +154,9 @@ cases! {
         cu!(cuda, cuCtxDestroy_v2(second))?;
         cu!(cuda, cuCtxSetCurrent(first))?;
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn variables_that_are_not_managed_are_not_found(cuda) {
-        cuda.primary()?;
+    fn variables_that_are_not_managed_are_not_found(cuda, primary) {
         let (library, _) = load(cuda, c"increase")?;
         let (mut address, mut bytes) = (0, 0);
         for name in [c"plain", c"missing"] {
@@ -176,6 +167,5 @@ cases! {
         cu!(cuda, cuLibraryGetManaged(null_mut(), &mut bytes, library, c"table".as_ptr()))?;
         same!(bytes, 20000);
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 }

@@ -10,8 +10,7 @@ use cuda_api::sys::{
 use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
 
 cases! {
-    fn allocations_are_distinct_and_freed_once(cuda) {
-        cuda.primary()?;
+    fn allocations_are_distinct_and_freed_once(cuda, primary) {
         let (mut first, mut second) = (0, 0);
         cu!(cuda, cuMemAlloc_v2(&mut first, 1 << 20))?;
         cu!(cuda, cuMemAlloc_v2(&mut second, 100))?;
@@ -29,11 +28,9 @@ cases! {
         refused!(cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, second)), NOT_FOUND | INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(first))?;
         cu!(cuda, cuMemFree_v2(0))?;
-        Ok(())
     }
 
-    fn free_memory_goes_down_and_up(cuda) {
-        cuda.primary()?;
+    fn free_memory_goes_down_and_up(cuda, primary) {
         let (mut free, mut total, mut down) = (0, 0, false);
         cu!(cuda, cuMemGetInfo_v2(&mut free, &mut total))?;
         ensure!(free <= total, "{free} of {total} is free");
@@ -46,11 +43,9 @@ cases! {
             Ok(cu!(cuda, cuMemFree_v2(pointer))?)
         })?;
         ensure!(down, "an allocation left as much memory free as before");
-        Ok(())
     }
 
-    fn copies_arrive(cuda) {
-        cuda.primary()?;
+    fn copies_arrive(cuda, primary) {
         let values: Vec<u32> = (0..100_000).collect();
         let bytes = size_of_val(&values[..]);
         let (first, second) = (cuda.alloc(bytes)?, cuda.alloc(bytes)?);
@@ -68,11 +63,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpyHtoD_v2(first, null(), 4)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpyDtoH_v2(null_mut(), first, 4)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpyDtoD_v2(first, 16, 4)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn rows_are_copied(cuda) {
-        cuda.primary()?;
+    fn rows_are_copied(cuda, primary) {
         let (mut pointer, mut pitch) = (0, 0);
         cu!(cuda, cuMemAllocPitch_v2(&mut pointer, &mut pitch, 100, 8, 4))?;
         ensure!(pitch >= 100 && pitch % 32 == 0, "the pitch is {pitch}");
@@ -101,11 +94,9 @@ cases! {
         refused!(cu!(cuda, cuMemcpy2D_v2(&copy)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy2D_v2(null())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemAllocPitch_v2(&mut pointer, &mut pitch, 100, 8, 3)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn only_some_devices_decompress(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn only_some_devices_decompress(cuda, primary = (device, _)) {
         let algorithms = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK;
         if cuda.attribute(device, algorithms)? != 0 {
             println!("this device decompresses");
@@ -125,11 +116,9 @@ cases! {
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         let called = cu!(cuda, cuMemBatchDecompressAsync(&mut parameters, 1, 0, &mut failed, stream));
         refused!(called, NOT_SUPPORTED | INVALID_VALUE | INVALID_DEVICE);
-        Ok(())
     }
 
-    fn memsets_fill_whole_elements(cuda) {
-        cuda.primary()?;
+    fn memsets_fill_whole_elements(cuda, primary) {
         let pointer = cuda.alloc(64)?;
         cu!(cuda, cuMemsetD8_v2(pointer, 1, 64))?;
         cu!(cuda, cuMemsetD16_v2(pointer, 0x203, 4))?;
@@ -138,11 +127,9 @@ cases! {
         same!(bytes, [3, 2, 3, 2, 3, 2, 3, 2, 7, 6, 5, 4, 7, 6, 5, 4, 1, 1, 1, 1]);
         refused!(cu!(cuda, cuMemsetD32_v2(pointer + 1, 0, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemsetD8_v2(16, 0, 1)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn pinned_memory_is_seen_by_the_device(cuda) {
-        cuda.primary()?;
+    fn pinned_memory_is_seen_by_the_device(cuda, primary) {
         let (mut host, mut device, mut flags) = (null_mut(), 0, 0);
         cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
         cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
@@ -163,11 +150,9 @@ cases! {
         cu!(cuda, cuMemFreeHost(host))?;
         refused!(cu!(cuda, cuMemFreeHost(host)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemHostAlloc(null_mut(), 4096, 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn pointers_have_attributes(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn pointers_have_attributes(cuda, primary = (device, context)) {
         let pointer = cuda.alloc(4096)?;
         let (mut kind, mut ordinal, mut owner) = (0u32, 9, null_mut::<u8>());
         let get = |attribute, value| cu!(cuda, cuPointerGetAttribute(value, attribute, pointer + 8));
@@ -182,11 +167,9 @@ cases! {
         refused!(cu!(cuda, cuPointerGetAttribute((&raw mut kind).cast(), attribute, unknown)), INVALID_VALUE);
         refused!(get(CUpointer_attribute(0), (&raw mut kind).cast()), INVALID_VALUE);
         refused!(get(attribute, null_mut()), INVALID_VALUE);
-        Ok(())
     }
 
-    fn memory_can_be_marked_for_synchronous_operations(cuda) {
-        cuda.primary()?;
+    fn memory_can_be_marked_for_synchronous_operations(cuda, primary) {
         let (pointer, mut managed) = (cuda.alloc(64)?, 0);
         cu!(cuda, cuMemAllocManaged(&mut managed, 64, 1))?;
         let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
@@ -203,11 +186,9 @@ cases! {
         refused!(cu!(cuda, cuPointerSetAttribute(on, which, 4096)), INVALID_VALUE);
         let other = CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
         refused!(cu!(cuda, cuPointerSetAttribute(on, other, pointer)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn setting_host_memory_waits(cuda) {
-        cuda.primary()?;
+    fn setting_host_memory_waits(cuda, primary) {
         let mut host = null_mut();
         cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
         let mut address = 0;
@@ -223,11 +204,9 @@ cases! {
         }
         refused!(cu!(cuda, cuMemsetD16_v2(address + 1, 0, 8)), INVALID_VALUE);
         cu!(cuda, cuMemFreeHost(host))?;
-        Ok(())
     }
 
-    fn registered_memory_can_share_a_page_or_be_on_the_stack(cuda) {
-        cuda.primary()?;
+    fn registered_memory_can_share_a_page_or_be_on_the_stack(cuda, primary) {
         let device = cuda.alloc(4096)?;
         let mut area = vec![0u8; 8 * 4096];
         let start = area.as_ptr().align_offset(4096) + 1024;
@@ -252,6 +231,5 @@ cases! {
         }
         refused!(cu!(cuda, cuMemHostUnregister(again.cast())), HOST_MEMORY_NOT_REGISTERED);
         same!((area[start], area[start + 4 * 4096 - 1], stack[4095]), (1, 2, 3));
-        Ok(())
     }
 }

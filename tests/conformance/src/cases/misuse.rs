@@ -62,8 +62,7 @@ fn works(cuda: &Cuda) -> Outcome {
 }
 
 cases! {
-    fn functions_that_a_stream_calls_cannot_call_the_library(cuda) {
-        cuda.primary()?;
+    fn functions_that_a_stream_calls_cannot_call_the_library(cuda, primary) {
         let (memory, mut stream) = (cuda.alloc(64)?, null_mut());
         cu!(cuda, cuMemsetD32_v2(memory, 7, 1))?;
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
@@ -79,8 +78,7 @@ cases! {
         works(cuda)
     }
 
-    fn a_corrupt_fat_binary_is_refused(cuda) {
-        cuda.primary()?;
+    fn a_corrupt_fat_binary_is_refused(cuda, primary) {
         let mut module = null_mut();
         let mut corrupt = FAT_BINARY.to_vec();
         corrupt[0] ^= 0xff;
@@ -90,8 +88,7 @@ cases! {
         works(cuda)
     }
 
-    fn a_grid_that_is_too_large_is_refused(cuda) {
-        cuda.primary()?;
+    fn a_grid_that_is_too_large_is_refused(cuda, primary) {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let pointer = cuda.alloc(16)?;
         let (value, count) = (0u32, 4u32);

@@ -7,8 +7,7 @@ use cuda_api::sys::CUjit_option;
 use std::ptr::{null, null_mut};
 
 cases! {
-    fn variables_have_their_initial_values(cuda) {
-        cuda.primary()?;
+    fn variables_have_their_initial_values(cuda, primary) {
         let (module, _) = cuda.kernel(FILL, c"fill")?;
         let (mut pointer, mut size, mut function) = (0, 0, null_mut());
         cu!(cuda, cuModuleGetGlobal_v2(&mut pointer, &mut size, module, c"step".as_ptr()))?;
@@ -19,11 +18,9 @@ cases! {
         refused!(cu!(cuda, cuModuleGetFunction(&mut function, module, missing)), NOT_FOUND);
         refused!(cu!(cuda, cuModuleGetFunction(null_mut(), module, c"fill".as_ptr())), INVALID_VALUE);
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 
-    fn broken_images_are_refused_with_a_log(cuda) {
-        cuda.primary()?;
+    fn broken_images_are_refused_with_a_log(cuda, primary) {
         let mut module = null_mut();
         let broken = c".version 7.0\n.target sm_70\n.address_size 64\nnonsense;\n";
         let image = broken.as_ptr().cast();
@@ -39,11 +36,9 @@ cases! {
         ensure!(log[0] != 0, "the log is empty");
         refused!(cu!(cuda, cuModuleLoadData(&mut module, null())), INVALID_VALUE);
         refused!(cu!(cuda, cuModuleLoad(&mut module, c"/nonexistent".as_ptr())), FILE_NOT_FOUND);
-        Ok(())
     }
 
-    fn a_fat_binary_contains_a_module(cuda) {
-        cuda.primary()?;
+    fn a_fat_binary_contains_a_module(cuda, primary) {
         let (mut module, mut twice) = (null_mut(), null_mut());
         cu!(cuda, cuModuleLoadFatBinary(&mut module, FAT_BINARY.as_ptr().cast()))?;
         cu!(cuda, cuModuleGetFunction(&mut twice, module, c"twice".as_ptr()))?;
@@ -53,11 +48,9 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<f32>(values, 4)?, [2.0, 5.0, -6.0, 4.0]);
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 
-    fn functions_are_counted_and_listed(cuda) {
-        cuda.primary()?;
+    fn functions_are_counted_and_listed(cuda, primary) {
         let (module, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut count, mut functions) = (0, [null_mut(); 2]);
         cu!(cuda, cuModuleGetFunctionCount(&mut count, module))?;
@@ -75,11 +68,9 @@ cases! {
         ensure!(functions.contains(&fill), "the handle differs");
         refused!(cu!(cuda, cuModuleGetFunctionCount(null_mut(), module)), INVALID_VALUE);
         refused!(cu!(cuda, cuModuleEnumerateFunctions(null_mut(), 2, module)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_library_belongs_to_no_context(cuda) {
-        let (_, _context) = cuda.primary()?;
+    fn a_library_belongs_to_no_context(cuda, primary = (_, _context)) {
         let (mut library, mut kernel, mut function) = (null_mut(), null_mut(), null_mut());
         let (mut count, mut pointer, mut size) = (0, 0, 0);
         let image = FILL.as_ptr().cast();
@@ -95,11 +86,9 @@ cases! {
         refused!(cu!(cuda, cuLibraryGetKernel(&mut kernel, library, missing)), NOT_FOUND);
         refused!(cu!(cuda, cuLibraryGetGlobal(&mut pointer, &mut size, library, missing)), NOT_FOUND);
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn a_library_has_variables_of_its_own_in_each_context(cuda) {
-        let (device, first) = cuda.primary()?;
+    fn a_library_has_variables_of_its_own_in_each_context(cuda, primary = (device, first)) {
         let mut library = null_mut();
         let (image, none) = (FILL.as_ptr().cast(), (null_mut(), null_mut()));
         cu!(cuda, cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
@@ -122,11 +111,9 @@ cases! {
             cu!(cuda, cuCtxDestroy_v2(second))?;
         }
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 
-    fn unknown_names_in_a_library_are_not_found(cuda) {
-        cuda.primary()?;
+    fn unknown_names_in_a_library_are_not_found(cuda, primary) {
         let (mut library, mut pointer, mut size, mut function) =
             (null_mut(), 0, 0, null_mut());
         let (image, none) = (FILL.as_ptr().cast(), (null_mut(), null_mut()));
@@ -135,6 +122,5 @@ cases! {
         refused!(cu!(cuda, cuLibraryGetManaged(&mut pointer, &mut size, library, missing)), NOT_FOUND);
         refused!(cu!(cuda, cuLibraryGetUnifiedFunction(&mut function, library, missing)), INVALID_VALUE);
         cu!(cuda, cuLibraryUnload(library))?;
-        Ok(())
     }
 }

@@ -131,8 +131,7 @@ fn meanwhile<R>(
 }
 
 cases! {
-    fn copies_of_all_lengths_and_alignments_arrive_and_nothing_else_changes(cuda) {
-        cuda.primary()?;
+    fn copies_of_all_lengths_and_alignments_arrive_and_nothing_else_changes(cuda, primary) {
         let device = cuda.alloc(LARGEST + 64)?;
         let source = pattern(LARGEST + 64, 1);
         let around = [16 << 10, 128 << 10, 512 << 10, 1 << 20, 8 << 20, 16 << 20];
@@ -146,11 +145,9 @@ cases! {
                 same!((len, cuda.download::<u8>(end, 1)?), (len, vec![0xee]));
             }
         }
-        Ok(())
     }
 
-    fn threads_copy_at_the_same_time(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn threads_copy_at_the_same_time(cuda, primary = (_, context)) {
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
             let source = pattern((3 << 20) + index * 4099, 100 + index as u64);
@@ -163,8 +160,7 @@ cases! {
         })
     }
 
-    fn forks_do_not_disturb_copies(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn forks_do_not_disturb_copies(cuda, primary = (_, context)) {
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
             copy_until(cuda, &context, &pattern(5 << 20, index as u64), 3, stop)
@@ -182,8 +178,7 @@ cases! {
     }
 
     /// Every byte has a value that it had during the copy.
-    fn memory_may_change_during_a_copy(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn memory_may_change_during_a_copy(cuda, primary = (_, context)) {
         let context = Shared(context);
         let words: Vec<AtomicU64> = (0..1 << 20).map(|_| AtomicU64::new(0)).collect();
         let change = |_: usize, stop: &AtomicBool| -> Outcome {
@@ -209,8 +204,7 @@ cases! {
     }
 
     /// While the memory is registered and unregistered, other threads copy, allocate, and exit.
-    fn long_registered_memory_keeps_its_bytes(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn long_registered_memory_keeps_its_bytes(cuda, primary = (_, context)) {
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
             copy_until(cuda, &context, &pattern(2 << 20, index as u64), index, stop)
@@ -251,8 +245,7 @@ cases! {
         })
     }
 
-    fn a_child_has_a_copy_of_long_registered_memory(cuda) {
-        cuda.primary()?;
+    fn a_child_has_a_copy_of_long_registered_memory(cuda, primary) {
         let memory = Fresh::new(9 << 20)?;
         // SAFETY: the mapping has these bytes.
         unsafe { memory.at.write_bytes(5, memory.len) };
@@ -262,11 +255,9 @@ cases! {
         cu!(cuda, cuMemHostUnregister(memory.at.cast()))?;
         ensure!(child_finds(&memory, 5)?, "a child doesn't find the unregistered memory");
         ensure!(memory.bytes().iter().all(|byte| *byte == 5), "the child's writes are seen later");
-        Ok(())
     }
 
-    fn pinned_memory_does_not_contain_what_was_registered_before(cuda) {
-        cuda.primary()?;
+    fn pinned_memory_does_not_contain_what_was_registered_before(cuda, primary) {
         let len = 9 << 20;
         for _ in 0..3 {
             let memory = Fresh::new(len)?;
@@ -282,6 +273,5 @@ cases! {
             bytes.fill(3);
             cu!(cuda, cuMemFreeHost(host))?;
         }
-        Ok(())
     }
 }

@@ -57,8 +57,7 @@ fn from_pool(cuda: &Cuda, pool: CUmemoryPool, bytes: usize, stream: CUstream) ->
 }
 
 cases! {
-    fn a_pool_keeps_memory_up_to_its_threshold(cuda) {
-        cuda.primary()?;
+    fn a_pool_keeps_memory_up_to_its_threshold(cuda, primary) {
         let (pool, mut stream) = (pool(cuda, 0)?, null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         same!([THRESHOLD, RESERVED, USED].map(|a| amount(cuda, pool, a).unwrap_or(1)), [0, 0, 0]);
@@ -93,11 +92,9 @@ cases! {
         same!((before, after), (1, 0));
         cu!(cuda, cuMemPoolDestroy(pool))?;
         cu!(cuda, cuStreamDestroy_v2(stream))?;
-        Ok(())
     }
 
-    fn a_device_has_a_default_and_a_current_pool(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn a_device_has_a_default_and_a_current_pool(cuda, primary = (device, _)) {
         let (mut default, mut current) = (null_mut(), null_mut());
         cu!(cuda, cuDeviceGetDefaultMemPool(&mut default, device))?;
         cu!(cuda, cuDeviceGetMemPool(&mut current, device))?;
@@ -120,11 +117,9 @@ cases! {
         same!(cuda.download::<u32>(pointer, 2)?, [1, 2]);
         cu!(cuda, cuMemFree_v2(pointer))?;
         refused!(cu!(cuda, cuMemFreeAsync(pointer, null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn access_and_sharing_are_limited(cuda) {
-        cuda.primary()?;
+    fn access_and_sharing_are_limited(cuda, primary) {
         let pool = pool(cuda, 0)?;
         let own = CUmemAccessDesc { location: DEVICE, flags: READ_WRITE };
         cu!(cuda, cuMemPoolSetAccess(pool, &own, 1))?;
@@ -148,11 +143,9 @@ cases! {
         refused!(cu!(cuda, cuMemPoolCreate(&mut pool, null())), INVALID_VALUE);
         let managed = CUmemPoolProps { allocType: CUmemAllocationType(0), ..properties(0) };
         refused!(cu!(cuda, cuMemPoolCreate(&mut pool, &managed)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_pool_does_not_exceed_its_maximum_size(cuda) {
-        cuda.primary()?;
+    fn a_pool_does_not_exceed_its_maximum_size(cuda, primary) {
         let (pool, mut pointer) = (pool(cuda, 64 << 20)?, 0);
         let first = from_pool(cuda, pool, 64 << 20, null_mut())?;
         let more = cu!(cuda, cuMemAllocFromPoolAsync(&mut pointer, 64 << 20, pool, null_mut()));
@@ -162,6 +155,5 @@ cases! {
         let second = from_pool(cuda, pool, 64 << 20, null_mut())?;
         cu!(cuda, cuMemFreeAsync(second, null_mut()))?;
         cu!(cuda, cuMemPoolDestroy(pool))?;
-        Ok(())
     }
 }

@@ -132,8 +132,7 @@ fn importer_without_context(cuda: &Cuda, channel: &mut Channel) -> Outcome {
 }
 
 cases! {
-    fn a_process_imports_anothers_pool(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn a_process_imports_anothers_pool(cuda, primary = (device, _)) {
         let (shareable, private, mut default) = (pool(cuda, FILE)?, pool(cuda, NONE)?, null_mut());
         cu!(cuda, cuDeviceGetDefaultMemPool(&mut default, device))?;
         let mut file = -1;
@@ -167,11 +166,9 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         cu!(cuda, cuMemPoolDestroy(shareable))?;
         cu!(cuda, cuMemPoolDestroy(private))?;
-        Ok(())
     }
 
-    fn a_process_imports_an_allocation_without_a_context(cuda) {
-        cuda.primary()?;
+    fn a_process_imports_an_allocation_without_a_context(cuda, primary) {
         let pool = pool(cuda, FILE)?;
         let pointer = filled(cuda, pool, SMALL, 9)?;
         let file = exported(cuda, pool)?;
@@ -185,6 +182,5 @@ cases! {
         cu!(cuda, cuMemFreeAsync(pointer, null_mut()))?;
         cu!(cuda, cuCtxSynchronize())?;
         cu!(cuda, cuMemPoolDestroy(pool))?;
-        Ok(())
     }
 }

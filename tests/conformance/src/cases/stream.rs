@@ -24,8 +24,7 @@ fn digit(value: usize) -> *mut c_void {
 }
 
 cases! {
-    fn work_in_a_stream_is_ordered(cuda) {
-        cuda.primary()?;
+    fn work_in_a_stream_is_ordered(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let pointer = cuda.alloc(4096)?;
         let mut stream = null_mut();
@@ -42,11 +41,9 @@ cases! {
         cu!(cuda, cuStreamDestroy_v2(stream))?;
         refused!(cu!(cuda, cuStreamCreate(&mut stream, 99)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamCreate(null_mut(), 0)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn host_functions_run_in_order(cuda) {
-        cuda.primary()?;
+    fn host_functions_run_in_order(cuda, primary) {
         let mut stream = null_mut();
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         for value in [1, 2, 3] {
@@ -55,11 +52,9 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(STEPS.load(Ordering::SeqCst), 123);
         refused!(cu!(cuda, cuLaunchHostFunc(stream, None, null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_null_stream_belongs_to_its_thread_only_if_streams_are_per_thread(cuda) {
-        let (_, context) = cuda.primary()?;
+    fn a_null_stream_belongs_to_its_thread_only_if_streams_are_per_thread(cuda, primary = (_, context)) {
         let flag = cuda.alloc(4)?;
         cu!(cuda, cuMemsetD32_v2(flag, 0, 1))?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -82,11 +77,9 @@ cases! {
             DefaultStream::Legacy => refused!(elsewhere, NOT_READY),
             DefaultStream::PerThread => elsewhere?,
         }
-        Ok(())
     }
 
-    fn a_capture_becomes_a_graph(cuda) {
-        cuda.primary()?;
+    fn a_capture_becomes_a_graph(cuda, primary) {
         let pointer = cuda.alloc(64)?;
         cu!(cuda, cuMemsetD32_v2(pointer, 1, 16))?;
         let (mut stream, mut graph, mut exec) = (null_mut(), null_mut(), null_mut());
@@ -109,11 +102,9 @@ cases! {
         same!(cuda.download::<u32>(pointer, 2)?, [9, 9]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        Ok(())
     }
 
-    fn synchronizing_breaks_a_capture(cuda) {
-        cuda.primary()?;
+    fn synchronizing_breaks_a_capture(cuda, primary) {
         let (mut stream, mut graph) = (null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -122,11 +113,9 @@ cases! {
         refused!(cu!(cuda, cuStreamEndCapture(stream, &mut graph)), STREAM_CAPTURE_INVALIDATED);
         ensure!(graph.is_null(), "a broken capture returned a graph");
         cu!(cuda, cuStreamSynchronize(stream))?;
-        Ok(())
     }
 
-    fn a_stream_that_was_joined_can_be_destroyed_during_a_capture(cuda) {
-        cuda.primary()?;
+    fn a_stream_that_was_joined_can_be_destroyed_during_a_capture(cuda, primary) {
         let pointer = cuda.alloc(64)?;
         cuda.upload(pointer, &[0u32; 16])?;
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -163,11 +152,9 @@ cases! {
             cu!(cuda, cuGraphExecDestroy(exec))?;
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        Ok(())
     }
 
-    fn a_stream_has_flags_and_a_priority(cuda) {
-        cuda.primary()?;
+    fn a_stream_has_flags_and_a_priority(cuda, primary) {
         let (mut stream, mut flags, mut priority) = (null_mut(), 9, 9);
         cu!(cuda, cuStreamCreateWithPriority(&mut stream, 1, -1))?;
         cu!(cuda, cuStreamGetFlags(stream, &mut flags))?;
@@ -175,11 +162,9 @@ cases! {
         same!((flags, priority), (1, -1));
         refused!(cu!(cuda, cuStreamGetFlags(stream, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamGetPriority(stream, null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn attributes_are_copied(cuda) {
-        cuda.primary()?;
+    fn attributes_are_copied(cuda, primary) {
         let (mut from, mut to) = (null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut from, 1))?;
         cu!(cuda, cuStreamCreate(&mut to, 1))?;
@@ -193,11 +178,9 @@ cases! {
         cu!(cuda, cuStreamGetAttribute(to, which, &mut found))?;
         // SAFETY: the attribute's value is a policy, which consists of integers.
         same!(unsafe { found.syncPolicy }, yielding);
-        Ok(())
     }
 
-    fn a_stream_has_an_access_policy_window(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn a_stream_has_an_access_policy_window(cuda, primary = (device, _)) {
         let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
         let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE;
         let most = cuda.attribute(device, most)? as usize;
@@ -265,11 +248,9 @@ cases! {
         cu!(cuda, cuGraphDestroy(graph))?;
         // An empty window has no effect.
         cu!(cuda, cuStreamSetAttribute(stream, which, &window(0, 0.0, streaming)))?;
-        Ok(())
     }
 
-    fn a_streams_priority_is_an_attribute(cuda) {
-        cuda.primary()?;
+    fn a_streams_priority_is_an_attribute(cuda, primary) {
         let (mut stream, mut priority) = (null_mut(), 9);
         cu!(cuda, cuStreamCreateWithPriority(&mut stream, 1, -2))?;
         let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
@@ -288,16 +269,13 @@ cases! {
             refused!(cu!(cuda, cuStreamGetAttribute(stream, other, &mut value)), INVALID_VALUE);
         }
         cu!(cuda, cuStreamDestroy_v2(stream))?;
-        Ok(())
     }
 
-    fn an_ordinary_stream_has_no_green_context(cuda) {
-        cuda.primary()?;
+    fn an_ordinary_stream_has_no_green_context(cuda, primary) {
         let (mut stream, mut green) = (null_mut(), std::ptr::dangling_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         cu!(cuda, cuStreamGetGreenCtx(stream, &mut green))?;
         ensure!(green.is_null(), "the stream has a green context");
         refused!(cu!(cuda, cuStreamGetGreenCtx(stream, null_mut())), INVALID_VALUE);
-        Ok(())
     }
 }

@@ -24,8 +24,7 @@ fn operation(
 }
 
 cases! {
-    fn a_stream_waits_for_a_value(cuda) {
-        cuda.primary()?;
+    fn a_stream_waits_for_a_value(cuda, primary) {
         let (_, add) = cuda.kernel(kernels::FILL, c"add")?;
         let (flag, data) = (cuda.alloc(16)?, cuda.alloc(4)?);
         cu!(cuda, cuMemsetD32_v2(flag, 0, 4))?;
@@ -54,11 +53,9 @@ cases! {
         refused!(cu!(cuda, cuStreamWaitValue64_v2(writing, flag + 4, 0, EQ)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamWriteValue64_v2(writing, flag + 4, 0, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamWaitValue32_v2(writing, 16, 0, EQ)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn the_host_can_write_the_value(cuda) {
-        cuda.primary()?;
+    fn the_host_can_write_the_value(cuda, primary) {
         let (mut host, mut device, mut stream) = (null_mut(), 0, null_mut());
         cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
         cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
@@ -77,11 +74,9 @@ cases! {
         same!(word(1).load(Ordering::SeqCst), 2);
         cu!(cuda, cuStreamDestroy_v2(stream))?;
         cu!(cuda, cuMemFreeHost(host))?;
-        Ok(())
     }
 
-    fn batches_run_in_order(cuda) {
-        cuda.primary()?;
+    fn batches_run_in_order(cuda, primary) {
         let flag = cuda.alloc(16)?;
         cu!(cuda, cuMemsetD32_v2(flag, 0, 4))?;
         let mut stream = null_mut();
@@ -99,6 +94,5 @@ cases! {
         same!(cuda.download::<u32>(flag, 4)?, [1, 4, 0, 2]);
         batch[1] = operation(Operation(99), flag, 0, 0);
         refused!(cu!(cuda, cuStreamBatchMemOp_v2(stream, 5, batch.as_mut_ptr(), 0)), INVALID_VALUE);
-        Ok(())
     }
 }

@@ -21,8 +21,7 @@ unsafe extern "C" fn callback(_stream: CUstream, status: CUresult, data: *mut c_
 }
 
 cases! {
-    fn a_stream_knows_its_context_device_and_id(cuda) {
-        let (device, context) = cuda.primary()?;
+    fn a_stream_knows_its_context_device_and_id(cuda, primary = (device, context)) {
         let (mut first, mut second) = (null_mut(), null_mut());
         let (mut owner, mut green, mut found, mut ids) = (null_mut(), null_mut(), 9, [0; 3]);
         cu!(cuda, cuStreamCreate(&mut first, 1))?;
@@ -46,11 +45,9 @@ cases! {
         refused!(cu!(cuda, cuStreamGetCtx(null_mut(), &mut owner)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuStreamGetCtx_v2(null_mut(), &mut owner, &mut green)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuStreamGetDevice(null_mut(), &mut found)), INVALID_CONTEXT);
-        Ok(())
     }
 
-    fn a_callback_runs_after_the_work_before_it(cuda) {
-        cuda.primary()?;
+    fn a_callback_runs_after_the_work_before_it(cuda, primary) {
         let (mut host, mut device, mut stream) = (null_mut(), 0, null_mut());
         cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
         cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
@@ -64,12 +61,10 @@ cases! {
         refused!(cu!(cuda, cuStreamAddCallback(stream, Some(callback), host, 99)), INVALID_VALUE);
         cu!(cuda, cuStreamSynchronize(stream))?;
         cu!(cuda, cuMemFreeHost(host))?;
-        Ok(())
     }
 
     /// On a driver for CUDA 12 or later, these calls need a setting of NVIDIA's kernel module.
-    fn the_first_forms_of_memory_operations_are_not_supported(cuda) {
-        cuda.primary()?;
+    fn the_first_forms_of_memory_operations_are_not_supported(cuda, primary) {
         let (flag, mut stream) = (cuda.alloc(64)?, null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         let kind = Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32.0.into();
@@ -80,11 +75,9 @@ cases! {
         refused!(cu!(cuda, cuStreamWriteValue64(stream, flag, 1, 0)), NOT_SUPPORTED);
         refused!(cu!(cuda, cuStreamBatchMemOp(stream, 1, batch.as_mut_ptr(), 0)), NOT_SUPPORTED);
         cu!(cuda, cuStreamSynchronize(stream))?;
-        Ok(())
     }
 
-    fn the_first_forms_for_events_work(cuda) {
-        cuda.primary()?;
+    fn the_first_forms_for_events_work(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let (pointer, mut stream) = (cuda.alloc(4096)?, null_mut());
         let (mut events, mut time) = ([null_mut(); 2], -1.0);
@@ -108,11 +101,9 @@ cases! {
         cu!(cuda, cuEventDestroy(first))?;
         cu!(cuda, cuEventDestroy(second))?;
         cu!(cuda, cuStreamDestroy(stream))?;
-        Ok(())
     }
 
-    fn null_is_not_an_event(cuda) {
-        cuda.primary()?;
+    fn null_is_not_an_event(cuda, primary) {
         let (mut stream, mut event, null) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;
         cu!(cuda, cuEventCreate(&mut event, 0))?;
@@ -126,16 +117,13 @@ cases! {
         refused!(cu!(cuda, cuStreamWaitEvent(stream, event, 99)), INVALID_VALUE);
         let mut time = 0.0;
         refused!(cu!(cuda, cuEventElapsedTime_v2(&mut time, null, null)), INVALID_HANDLE | INVALID_VALUE);
-        Ok(())
     }
 
-    fn default_streams_cannot_be_destroyed(cuda) {
-        cuda.primary()?;
+    fn default_streams_cannot_be_destroyed(cuda, primary) {
         let (mut stream, null) = (null_mut(), null_mut());
         refused!(cu!(cuda, cuStreamDestroy_v2(null)), INVALID_HANDLE | INVALID_VALUE);
         refused!(cu!(cuda, cuStreamDestroy(null)), INVALID_HANDLE | INVALID_VALUE);
         refused!(cu!(cuda, cuStreamCreateWithPriority(null_mut(), 1, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamCreateWithPriority(&mut stream, 99, 0)), INVALID_VALUE);
-        Ok(())
     }
 }

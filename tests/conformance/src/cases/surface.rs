@@ -21,8 +21,7 @@ fn words(cuda: &Cuda, name: &CStr, object: u64, inputs: &[[u32; 4]]) -> Outcome<
 }
 
 cases! {
-    fn textures_show_what_kernels_write_to_surfaces(cuda) {
-        cuda.primary()?;
+    fn textures_show_what_kernels_write_to_surfaces(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], CUDA_ARRAY3D_SURFACE_LDST), &ramp(32))?;
         let (object, shown) = (surface(cuda, source)?, texture(cuda, &of_array(source), &plain())?);
         let new = [[0, 0, 0, 50f32.to_bits()], [28, 3, 0, 51f32.to_bits()]];
@@ -35,11 +34,9 @@ cases! {
         cu!(cuda, cuSurfObjectDestroy(object))?;
         cu!(cuda, cuTexObjectDestroy(shown))?;
         cu!(cuda, cuArrayDestroy(source))?;
-        Ok(())
     }
 
-    fn accesses_outside_are_ignored_or_moved_inside(cuda) {
-        cuda.primary()?;
+    fn accesses_outside_are_ignored_or_moved_inside(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], CUDA_ARRAY3D_SURFACE_LDST), &ramp(32))?;
         let object = surface(cuda, source)?;
         let minus = |value: i32| -value as u32;
@@ -55,21 +52,17 @@ cases! {
         let found = words(cuda, c"load2d", object, &[[28, 0, 0, 0], [8, 0, 0, 0]])?;
         same!(found, [99, 2f32.to_bits()]);
         cu!(cuda, cuSurfObjectDestroy(object))?;
-        Ok(())
     }
 
-    fn an_access_outside_that_must_not_happen_fails_the_kernel(cuda) {
-        cuda.primary()?;
+    fn an_access_outside_that_must_not_happen_fails_the_kernel(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], CUDA_ARRAY3D_SURFACE_LDST), &ramp(32))?;
         let object = surface(cuda, source)?;
         same!(run(cuda, c"store2d", object, &[[32, 0, 0, 1]]).is_err(), true);
         let synchronized = cu!(cuda, cuCtxSynchronize());
         refused!(synchronized, ILLEGAL_ADDRESS);
-        Ok(())
     }
 
-    fn surfaces_have_one_to_three_dimensions_and_layers(cuda) {
-        cuda.primary()?;
+    fn surfaces_have_one_to_three_dimensions_and_layers(cuda, primary) {
         for (name, flags) in [
             ([c"store3d", c"load3d"], 0),
             ([c"store_layer", c"load_layer"], CUDA_ARRAY3D_LAYERED),
@@ -90,11 +83,9 @@ cases! {
         same!(found[0][..2], [5, 6]);
         same!(found[1][..2], [0, 1f32.to_bits()]);
         cu!(cuda, cuSurfObjectDestroy(object))?;
-        Ok(())
     }
 
-    fn objects_have_the_resource_that_they_were_created_with(cuda) {
-        cuda.primary()?;
+    fn objects_have_the_resource_that_they_were_created_with(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], CUDA_ARRAY3D_SURFACE_LDST), &ramp(32))?;
         let object = surface(cuda, source)?;
         let mut found = of_array(null_mut());
@@ -109,6 +100,5 @@ cases! {
         let flags = CUDA_RESOURCE_DESC { flags: 1, ..good };
         refused!(cu!(cuda, cuSurfObjectCreate(&mut made, &linear)), INVALID_VALUE);
         refused!(cu!(cuda, cuSurfObjectCreate(&mut made, &flags)), INVALID_VALUE);
-        Ok(())
     }
 }

@@ -37,8 +37,7 @@ fn tiled(
 }
 
 cases! {
-    fn a_map_depends_on_its_description(cuda) {
-        cuda.primary()?;
+    fn a_map_depends_on_its_description(cuda, primary) {
         let device = cuda.alloc(64 * 64 * 4)? as usize;
         let (mut map, mut other) = (CUtensorMap::default(), CUtensorMap::default());
         tiled(cuda, &mut map, device, 256, [16, 16])?;
@@ -50,11 +49,9 @@ cases! {
         ensure!(map == other, "the address was not replaced");
         refused!(cu!(cuda, cuTensorMapReplaceAddress(&mut other, 8 as *mut c_void)), INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(device as u64))?;
-        Ok(())
     }
 
-    fn equal_descriptions_have_equal_maps(cuda) {
-        cuda.primary()?;
+    fn equal_descriptions_have_equal_maps(cuda, primary) {
         let mut first = [CUtensorMap::default(); 4];
         for round in 0..50 {
             for (index, first) in first.iter_mut().enumerate() {
@@ -77,11 +74,9 @@ cases! {
         cu!(cuda, cuCtxSetCurrent(std::ptr::null_mut()))?;
         let mut map = CUtensorMap::default();
         refused!(tiled(cuda, &mut map, 4096, 256, [16, 16]), INVALID_CONTEXT);
-        Ok(())
     }
 
-    fn invalid_maps_are_refused(cuda) {
-        cuda.primary()?;
+    fn invalid_maps_are_refused(cuda, primary) {
         let mut map = CUtensorMap::default();
         // The address can be any multiple of 16, even null.
         tiled(cuda, &mut map, 0, 256, [16, 16])?;
@@ -95,12 +90,10 @@ cases! {
         ] {
             refused!(tiled(cuda, &mut map, address, stride, boxes), INVALID_VALUE);
         }
-        Ok(())
     }
 
     /// Maps can be encoded on devices that have no instructions for them.
-    fn a_wide_im2col_map_needs_three_dimensions(cuda) {
-        cuda.primary()?;
+    fn a_wide_im2col_map_needs_three_dimensions(cuda, primary) {
         let mut map = CUtensorMap::default();
         let (narrow, too_narrow) = (-1, -(1 << 15) - 1);
         for (rank, mode, corner, succeeds) in [
@@ -140,11 +133,9 @@ cases! {
             ensure!(map.opaque != CUtensorMap::default().opaque, "the map is empty");
             map = CUtensorMap::default();
         }
-        Ok(())
     }
 
-    fn an_im2col_map_needs_three_dimensions(cuda) {
-        cuda.primary()?;
+    fn an_im2col_map_needs_three_dimensions(cuda, primary) {
         let mut map = CUtensorMap::default();
         for (rank, succeeds) in [(2, false), (4, true), (6, false)] {
             let called = cu!(
@@ -172,6 +163,5 @@ cases! {
                 false => refused!(called, INVALID_VALUE),
             }
         }
-        Ok(())
     }
 }

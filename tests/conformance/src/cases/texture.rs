@@ -73,8 +73,7 @@ fn destroy(cuda: &Cuda, textures: &[u64]) -> Outcome {
 }
 
 cases! {
-    fn objects_have_the_descriptions_that_they_were_created_with(cuda) {
-        cuda.primary()?;
+    fn objects_have_the_descriptions_that_they_were_created_with(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
         let (resource, description) = (of_array(source), normalized(filtered()));
         let view = of_floats([8, 4, 0]);
@@ -97,11 +96,9 @@ cases! {
         refused!(cu!(cuda, cuTexObjectGetResourceViewDesc(null_mut(), first)), INVALID_VALUE);
         destroy(cuda, &[first, second])?;
         cu!(cuda, cuArrayDestroy(source))?;
-        Ok(())
     }
 
-    fn invalid_descriptions_are_refused(cuda) {
-        cuda.primary()?;
+    fn invalid_descriptions_are_refused(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
         let memory = cuda.alloc(4096)?;
         let (good, mut object) = (of_array(source), 0);
@@ -126,11 +123,9 @@ cases! {
         for wrong in [none, of_floats([8, 2, 0]), of_floats([8, 4, 1])] {
             refuse(&good, &plain(), &wrong)?;
         }
-        Ok(())
     }
 
-    fn coordinates_select_the_texel_that_contains_them(cuda) {
-        cuda.primary()?;
+    fn coordinates_select_the_texel_that_contains_them(cuda, primary) {
         let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
         let clamp = texture(cuda, &of_array(source), &plain())?;
         let inside = [[0.0, 0.0], [3.75, 2.25], [7.5, 3.5]];
@@ -149,11 +144,9 @@ cases! {
         same!(found[0][..2], [8, 4]);
         destroy(cuda, &[clamp, border])?;
         cu!(cuda, cuArrayDestroy(source))?;
-        Ok(())
     }
 
-    fn linear_filtering_interpolates_between_the_centers_of_texels(cuda) {
-        cuda.primary()?;
+    fn linear_filtering_interpolates_between_the_centers_of_texels(cuda, primary) {
         let line = array(cuda, &floats([8, 0, 0], 0), &ramp(8))?;
         let object = texture(cuda, &of_array(line), &filtered())?;
         let at = [[2.5], [2.75], [3.0], [0.25]];
@@ -167,11 +160,9 @@ cases! {
         let at = [[1.5, 1.5, 1.5], [2.0, 2.0, 2.0], [2.0, 1.5, 1.75]];
         same!(sample(cuda, c"tex3d", deep, at)?, [21.0, 31.5, 25.5]);
         destroy(cuda, &[object, flat, deep])?;
-        Ok(())
     }
 
-    fn normalized_coordinates_repeat_or_mirror_the_texture(cuda) {
-        cuda.primary()?;
+    fn normalized_coordinates_repeat_or_mirror_the_texture(cuda, primary) {
         let source = array(cuda, &floats([4, 0, 0], 0), &ramp(4))?;
         let mut description = normalized(plain());
         let at = [[0.125], [0.875], [1.125], [-0.375]];
@@ -194,11 +185,9 @@ cases! {
         let at = [[0.0], [0.25], [1.0]];
         same!(sample(cuda, c"tex1d", object, at)?, [1.5, 0.5, 1.5]);
         destroy(cuda, &[object])?;
-        Ok(())
     }
 
-    fn integers_become_numbers_up_to_1_unless_they_are_read_as_integers(cuda) {
-        cuda.primary()?;
+    fn integers_become_numbers_up_to_1_unless_they_are_read_as_integers(cuda, primary) {
         let (plus, at) = (1f32.to_bits(), [[0f32.to_bits(); 4], [1.5f32.to_bits(), 0, 0, 0]]);
         let texels = [[0u8, 255, 128, 7], [255, 0, 127, 9]];
         let source = array(cuda, &bytes(Format::CU_AD_FORMAT_UNSIGNED_INT8, 2), &texels)?;
@@ -219,11 +208,9 @@ cases! {
         let found = run(cuda, c"tex2d", halves, &at[..1])?[0].map(f32::from_bits);
         same!(found, [0.0, 1.0, -1.0, -1.0]);
         destroy(cuda, &[object, raw, signed, halves])?;
-        Ok(())
     }
 
-    fn textures_read_device_memory(cuda) {
-        cuda.primary()?;
+    fn textures_read_device_memory(cuda, primary) {
         let memory = cuda.alloc(4096)?;
         cuda.upload(memory, &ramp(1024))?;
         let linear = texture(cuda, &of_memory(memory, 1000), &plain())?;
@@ -246,11 +233,9 @@ cases! {
         let created = cu!(cuda, cuTexObjectCreate(&mut object, &pitch, &plain(), null()));
         refused!(created, INVALID_VALUE);
         cu!(cuda, cuMemFree_v2(memory))?;
-        Ok(())
     }
 
-    fn layers_and_faces_are_filtered_by_themselves(cuda) {
-        cuda.primary()?;
+    fn layers_and_faces_are_filtered_by_themselves(cuda, primary) {
         let lines = array(cuda, &floats([4, 0, 3], CUDA_ARRAY3D_LAYERED), &ramp(12))?;
         let object = texture(cuda, &of_array(lines), &filtered())?;
         let at = |layer: u32, x: f32, y: f32| [layer, x.to_bits(), y.to_bits(), 0];
@@ -274,11 +259,9 @@ cases! {
         let found = run(cuda, c"layered_cube", solids, &[second])?;
         same!(f32::from_bits(found[0][0]), 37.0);
         destroy(cuda, &[object, flat, solid, solids])?;
-        Ok(())
     }
 
-    fn a_view_restricts_a_texture_to_some_layers(cuda) {
-        cuda.primary()?;
+    fn a_view_restricts_a_texture_to_some_layers(cuda, primary) {
         let planes = array(cuda, &floats([4, 4, 5], CUDA_ARRAY3D_LAYERED), &ramp(80))?;
         let view = CUDA_RESOURCE_VIEW_DESC { firstLayer: 2, lastLayer: 3, ..of_floats([4, 4, 5]) };
         let mut object = 0;
@@ -289,11 +272,9 @@ cases! {
         let (other, resource) = (CUDA_RESOURCE_VIEW_DESC { depth: 2, ..view }, of_array(planes));
         let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), &other));
         refused!(created, INVALID_VALUE);
-        Ok(())
     }
 
-    fn levels_of_a_mipmapped_array_are_chosen_and_mixed(cuda) {
-        cuda.primary()?;
+    fn levels_of_a_mipmapped_array_are_chosen_and_mixed(cuda, primary) {
         let (mut mipmap, mut level) = (null_mut(), null_mut());
         cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &floats([8, 8, 0], 0), 3))?;
         for number in 0..3 {
@@ -330,11 +311,9 @@ cases! {
         let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), &smaller));
         refused!(created, INVALID_VALUE);
         cu!(cuda, cuMipmappedArrayDestroy(mipmap))?;
-        Ok(())
     }
 
-    fn gathers_return_the_neighbors_counterclockwise(cuda) {
-        cuda.primary()?;
+    fn gathers_return_the_neighbors_counterclockwise(cuda, primary) {
         let descriptor = floats([8, 4, 0], CUDA_ARRAY3D_TEXTURE_GATHER);
         let source = array(cuda, &descriptor, &ramp(32))?;
         let object = texture(cuda, &of_array(source), &filtered())?;
@@ -346,6 +325,5 @@ cases! {
         let mut object = 0;
         let created = cu!(cuda, cuTexObjectCreate(&mut object, &unknown, &filtered(), null()));
         refused!(created, INVALID_VALUE);
-        Ok(())
     }
 }

@@ -123,8 +123,7 @@ fn read_at(
 }
 
 cases! {
-    fn a_kernel_reads_an_array_through_a_texture_reference(cuda) {
-        cuda.primary()?;
+    fn a_kernel_reads_an_array_through_a_texture_reference(cuda, primary) {
         let (module, filtered) = cuda.kernel(KERNELS, c"filtered")?;
         let (to, array) = (cuda.alloc(4)?, array(cuda)?);
         let (mut image, mut again): (CUtexref, CUtexref) = (null_mut(), null_mut());
@@ -151,11 +150,9 @@ cases! {
         same!(filter, CUfilter_mode::CU_TR_FILTER_MODE_LINEAR);
         let wrap = CUaddress_mode::CU_TR_ADDRESS_MODE_WRAP;
         refused!(cu!(cuda, cuTexRefSetAddressMode(image, 7, wrap)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_kernel_reads_memory_through_a_texture_reference(cuda) {
-        cuda.primary()?;
+    fn a_kernel_reads_memory_through_a_texture_reference(cuda, primary) {
         let (module, texel) = cuda.kernel(KERNELS, c"texel")?;
         let (to, memory) = (cuda.alloc(4)?, cuda.alloc(1024)?);
         let values: Vec<f32> = (0..256u16).map(f32::from).collect();
@@ -174,11 +171,9 @@ cases! {
         cu!(cuda, cuTexRefGetFormat(&mut format, &mut channels, image))?;
         same!((format, channels), (FLOAT, 1));
         cu!(cuda, cuModuleUnload(module))?;
-        Ok(())
     }
 
-    fn a_kernel_writes_through_a_surface_reference(cuda) {
-        cuda.primary()?;
+    fn a_kernel_writes_through_a_surface_reference(cuda, primary) {
         let (module, store) = cuda.kernel(KERNELS, c"store")?;
         let (array, mut plane, mut found) = (array(cuda)?, null_mut(), null_mut());
         cu!(cuda, cuModuleGetSurfRef(&mut plane, module, c"plane".as_ptr()))?;
@@ -193,11 +188,9 @@ cases! {
         let mut values = [0f32; 8];
         cu!(cuda, cuMemcpyAtoH_v2(values.as_mut_ptr().cast(), array, 0, 32))?;
         same!(values, [0.0, 10.0, 20.0, 5.5, 40.0, 50.0, 60.0, 70.0]);
-        Ok(())
     }
 
-    fn a_program_can_create_a_texture_reference(cuda) {
-        cuda.primary()?;
+    fn a_program_can_create_a_texture_reference(cuda, primary) {
         let (mut image, mut flags) = (null_mut(), 9);
         cu!(cuda, cuTexRefCreate(&mut image))?;
         cu!(cuda, cuTexRefSetFlags(image, 2))?;
@@ -205,11 +198,9 @@ cases! {
         same!(flags, 2);
         cu!(cuda, cuTexRefDestroy(image))?;
         refused!(cu!(cuda, cuTexRefCreate(null_mut())), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_kernel_reads_rows_of_memory_through_a_texture_reference(cuda) {
-        cuda.primary()?;
+    fn a_kernel_reads_rows_of_memory_through_a_texture_reference(cuda, primary) {
         let (module, texel) = cuda.kernel(ROWS, c"texel_2d")?;
         let (to, memory, pitch) = (cuda.alloc(4)?, cuda.alloc(1024)?, 64);
         // Rows of 8 texels, and as many words between them.
@@ -231,11 +222,9 @@ cases! {
         refused!(set, INVALID_VALUE);
         let mut mipmap = null_mut();
         refused!(cu!(cuda, cuTexRefGetMipmappedArray(&mut mipmap, image)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn texels_outside_have_the_color_of_the_border(cuda) {
-        cuda.primary()?;
+    fn texels_outside_have_the_color_of_the_border(cuda, primary) {
         let (module, filtered) = cuda.kernel(KERNELS, c"filtered")?;
         let (to, array, mut image) = (cuda.alloc(4)?, array(cuda)?, null_mut());
         cu!(cuda, cuModuleGetTexRef(&mut image, module, c"image".as_ptr()))?;
@@ -257,11 +246,9 @@ cases! {
         same!(most, 4);
         let mut address = 0;
         refused!(cu!(cuda, cuTexRefGetAddress_v2(&mut address, image)), INVALID_VALUE);
-        Ok(())
     }
 
-    fn a_kernel_reads_a_mipmapped_array_through_a_texture_reference(cuda) {
-        cuda.primary()?;
+    fn a_kernel_reads_a_mipmapped_array_through_a_texture_reference(cuda, primary) {
         let (module, kernel) = cuda.kernel(LEVELS, c"level")?;
         let (to, mut mipmap, mut level, mut image) =
             (cuda.alloc(4)?, null_mut(), null_mut(), null_mut());
@@ -304,7 +291,6 @@ cases! {
         same!(bias, 0.25);
         let mut array = null_mut();
         refused!(cu!(cuda, cuTexRefGetArray(&mut array, image)), INVALID_VALUE);
-        Ok(())
     }
 
     fn memory_cannot_be_bound_before_initialization(cuda) {
@@ -319,7 +305,6 @@ cases! {
         let set = cu!(cuda, cuParamSetTexRef(null_mut(), CU_PARAM_TR_DEFAULT, image));
         refused!(set, NOT_INITIALIZED);
         refused!(cu!(cuda, cuTexRefDestroy(image)), NOT_INITIALIZED);
-        Ok(())
     }
 
     fn properties_cannot_be_set_before_initialization(cuda) {
@@ -335,7 +320,6 @@ cases! {
         let mut color = [0f32; 4];
         refused!(cu!(cuda, cuTexRefSetBorderColor(image, color.as_mut_ptr())), NOT_INITIALIZED);
         refused!(cu!(cuda, cuTexRefSetFlags(image, 0)), NOT_INITIALIZED);
-        Ok(())
     }
 
     fn properties_are_unknown_before_initialization(cuda) {
@@ -358,7 +342,6 @@ cases! {
         refused!(cu!(cuda, cuTexRefGetBorderColor(color.as_mut_ptr(), image)), NOT_INITIALIZED);
         refused!(cu!(cuda, cuTexRefGetFlags(&mut flags, image)), NOT_INITIALIZED);
         same!((address, mode.0, filter.0, number, flags), (0, 9, 9, 0, 0));
-        Ok(())
     }
 
     /// The first versions have device pointers of 32 bits.
@@ -375,6 +358,5 @@ cases! {
         refused!(cu!(cuda, cuTexRefSetAddress2D(image, &rows, 512, 64)), INVALID_CONTEXT);
         refused!(cu!(cuda, cuTexRefGetAddress(&mut address, image)), INVALID_CONTEXT);
         same!((offset, address), (0, 0));
-        Ok(())
     }
 }

@@ -125,7 +125,6 @@ cases! {
         same!(work.counted(cuda)? as usize, THREADS / AT_ONCE * AT_ONCE);
         let left = before.saturating_sub(free_memory(cuda)?);
         ensure!(left <= LEFT, "the threads have left {left} bytes allocated");
-        Ok(())
     }
 
     fn work_of_a_thread_that_has_exited_is_done(cuda) {
@@ -151,7 +150,6 @@ cases! {
         cu!(cuda, cuEventSynchronize(event))?;
         cu!(cuda, cuCtxSynchronize())?;
         same!(work.counted(cuda)?, 2);
-        Ok(())
     }
 
     fn a_capture_of_the_default_stream_of_a_thread_ends_with_the_thread(cuda) {
@@ -165,7 +163,6 @@ cases! {
         cuda.alloc(64)?;
         cu!(cuda, cuCtxSynchronize())?;
         same!(work.counted(cuda)?, 0);
-        Ok(())
     }
 
     fn destructors_of_a_thread_can_call_the_library(cuda) {
@@ -196,6 +193,5 @@ cases! {
         same!(CALLED.load(Ordering::Relaxed), 1);
         cu!(cuda, cuCtxSynchronize())?;
         same!(work.counted(cuda)?, 2);
-        Ok(())
     }
 }

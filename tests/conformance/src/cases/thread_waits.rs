@@ -181,7 +181,6 @@ cases! {
                 }
             }
         }
-        Ok(())
     }
 
     fn many_threads_wait_for_one_host_function(cuda) {
@@ -191,6 +190,5 @@ cases! {
         for of in [OWN, LEGACY] {
             shared.run(cuda, of, &waits)?;
         }
-        Ok(())
     }
 }

@@ -12,8 +12,7 @@ use std::ptr::null_mut;
 const NOBODY: i32 = i32::MAX;
 
 cases! {
-    fn a_range_of_memory_can_become_a_dma_buf_if_the_device_says_so(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn a_range_of_memory_can_become_a_dma_buf_if_the_device_says_so(cuda, primary = (device, _)) {
         const LEN: usize = 2 << 20;
         let memory = cuda.alloc(LEN)?;
         let (mut descriptor, dma_buf) = (-1i32, Kind::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD);
@@ -30,11 +29,9 @@ cases! {
         let unknown = cu!(cuda, cuMemGetHandleForAddressRange(to, memory, LEN, Kind(99), 0));
         refused!(unknown, INVALID_VALUE | NOT_SUPPORTED);
         cu!(cuda, cuMemFree_v2(memory))?;
-        Ok(())
     }
 
-    fn processes_that_do_not_exist_have_no_checkpoint(cuda) {
-        cuda.primary()?;
+    fn processes_that_do_not_exist_have_no_checkpoint(cuda, primary) {
         let (mut thread, mut state, null) = (0, CUprocessState(0), null_mut());
         for called in [
             cu!(cuda, cuCheckpointProcessGetRestoreThreadId(NOBODY, &mut thread)),
@@ -46,6 +43,5 @@ cases! {
         ] {
             refused!(called, NOT_SUPPORTED | OPERATING_SYSTEM | INVALID_VALUE | ILLEGAL_STATE);
         }
-        Ok(())
     }
 }

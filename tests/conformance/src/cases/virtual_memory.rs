@@ -41,8 +41,7 @@ fn free_memory(cuda: &Cuda) -> Outcome<usize> {
 
 cases! {
     /// Grows and shrinks a segment as PyTorch does.
-    fn segments_grow_and_shrink(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn segments_grow_and_shrink(cuda, primary = (device, _)) {
         let supported = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
         same!(cuda.attribute(device, supported)?, 1);
         let (_, add) = cuda.kernel(kernels::FILL, c"add")?;
@@ -113,11 +112,9 @@ cases! {
         // Launching the kernel may have taken a little memory.
         let after = free_memory(cuda)?;
         ensure!(after + chunk > before, "{before} bytes were free before, {after} after");
-        Ok(())
     }
 
-    fn mappings_follow_the_rules(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn mappings_follow_the_rules(cuda, primary = (device, _)) {
         let prop = on(device);
         let size = granularity(cuda, &prop)?;
         let (mut handle, mut at) = (0, 0);
@@ -151,11 +148,9 @@ cases! {
         refused!(cu!(cuda, cuMemRetainAllocationHandle(&mut found, at as *mut _)), INVALID_VALUE);
         cu!(cuda, cuMemRelease(handle))?;
         cu!(cuda, cuMemAddressFree(at, 4 * size))?;
-        Ok(())
     }
 
-    fn impossible_memory_is_refused(cuda) {
-        let (device, _) = cuda.primary()?;
+    fn impossible_memory_is_refused(cuda, primary = (device, _)) {
         let prop = on(device);
         let size = granularity(cuda, &prop)?;
         let (mut handle, mut at) = (0, 0);
@@ -175,6 +170,5 @@ cases! {
         same!(at % (64 * size) as u64, 0);
         refused!(cu!(cuda, cuMemAddressFree(at, size)), INVALID_VALUE);
         cu!(cuda, cuMemAddressFree(at, 2 * size))?;
-        Ok(())
     }
 }

@@ -114,7 +114,6 @@ cases! {
             }
         }
         cu!(cuda, cuMemFreeHost(host))?;
-        Ok(())
     }
 
     fn pageable_memory_is_complete(cuda) {
@@ -134,7 +133,6 @@ cases! {
                 }
             }
         }
-        Ok(())
     }
 
     fn managed_variables_are_current(cuda) {
@@ -162,7 +160,6 @@ cases! {
                 same!(unsafe { (address as *const u32).read_volatile() }, expected);
             }
         }
-        Ok(())
     }
 
     fn threads_that_wait_for_one_stream_all_see_its_work(cuda) {
@@ -192,7 +189,6 @@ cases! {
                 })?;
             }
         }
-        Ok(())
     }
 
     fn waiting_for_a_captured_stream_is_refused(cuda) {
@@ -206,7 +202,6 @@ cases! {
             refused!(ended, STREAM_CAPTURE_INVALIDATED);
             cu!(cuda, cuStreamSynchronize(waiter.stream()))?;
         }
-        Ok(())
     }
 
     fn a_wait_for_a_stream_returns_the_error_of_its_kernel(cuda) {
