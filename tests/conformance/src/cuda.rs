@@ -60,6 +60,19 @@ macro_rules! cu {
 }
 pub(crate) use cu;
 
+/// Calls an entry point and returns the value that it stores at an address, for which `@` stands:
+/// `get!(cuda, cuStreamCreate(@, 0))`. The value is zero before the call.
+macro_rules! get {
+    ($cuda:expr, $name:ident($($before:expr,)* @ $(, $after:expr)*)) => {{
+        let mut value = std::mem::MaybeUninit::zeroed();
+        $crate::cuda::cu!($cuda, $name($($before,)* value.as_mut_ptr() $(, $after)*))
+            // SAFETY: the values that entry points return are integers, pointers, or structures of
+            // them, so zero is valid.
+            .map(|()| unsafe { value.assume_init() })
+    }};
+}
+pub(crate) use get;
+
 /// Fails the case unless a condition holds: `ensure!(free <= total, "free is {free}")`.
 macro_rules! ensure {
     ($condition:expr, $($text:tt)+) => {

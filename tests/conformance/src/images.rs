@@ -1,6 +1,6 @@
 //! Arrays, texture objects, and surface objects for the cases, and kernels that use them.
 
-use crate::cuda::{Cuda, Outcome, cu, parameter};
+use crate::cuda::{Cuda, Outcome, cu, get, parameter};
 use cuda_api::sys::{
     CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D, CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUaddress_mode,
     CUarray, CUarray_format, CUfilter_mode, CUmemorytype, CUmipmappedArray, CUresourcetype,
@@ -153,8 +153,7 @@ pub fn array<T: Copy>(
     descriptor: &CUDA_ARRAY3D_DESCRIPTOR,
     values: &[T],
 ) -> Outcome<CUarray> {
-    let mut made = null_mut();
-    cu!(cuda, cuArray3DCreate_v2(&mut made, descriptor))?;
+    let made = get!(cuda, cuArray3DCreate_v2(@, descriptor))?;
     put(cuda, made, [descriptor.Width, descriptor.Height, descriptor.Depth], values)?;
     Ok(made)
 }
@@ -202,7 +201,5 @@ pub fn texture(
     resource: &CUDA_RESOURCE_DESC,
     description: &CUDA_TEXTURE_DESC,
 ) -> Outcome<CUtexObject> {
-    let mut object = 0;
-    cu!(cuda, cuTexObjectCreate(&mut object, resource, description, null()))?;
-    Ok(object)
+    Ok(get!(cuda, cuTexObjectCreate(@, resource, description, null()))?)
 }

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED,
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUarray_format as Format, CUmemorytype,
@@ -22,9 +22,7 @@ fn descriptor(size: [usize; 3], flags: u32) -> CUDA_ARRAY3D_DESCRIPTOR {
 
 /// Creates an array of 32-bit integers.
 fn array(cuda: &Cuda, size: [usize; 3], flags: u32) -> Outcome<CUarray> {
-    let mut array = null_mut();
-    cu!(cuda, cuArray3DCreate_v2(&mut array, &descriptor(size, flags)))?;
-    Ok(array)
+    Ok(get!(cuda, cuArray3DCreate_v2(@, &descriptor(size, flags)))?)
 }
 
 /// Returns a copy between host memory with packed rows and a box of an array.
@@ -171,8 +169,7 @@ cases! {
     }
 
     fn levels_of_a_mipmapped_array_have_half_the_size(cuda, primary) {
-        let mut mipmap = null_mut();
-        cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &descriptor([16, 4, 0], 0), 99))?;
+        let mipmap = get!(cuda, cuMipmappedArrayCreate(@, &descriptor([16, 4, 0], 0), 99))?;
         let mut level = null_mut();
         for number in 0..5 {
             cu!(cuda, cuMipmappedArrayGetLevel(&mut level, mipmap, number))?;

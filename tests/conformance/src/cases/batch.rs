@@ -1,7 +1,7 @@
 //! Batches of copies, and copies between contexts.
 
 use super::cases;
-use crate::cuda::{cu, refused, same};
+use crate::cuda::{cu, get, refused, same};
 use cuda_api::sys::{
     CU_STREAM_LEGACY, CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D_BATCH_OP, CUDA_MEMCPY3D_PEER,
     CUarray_format as Format, CUextent3D, CUmemcpy3DOperand,
@@ -28,8 +28,7 @@ cases! {
         cu!(cuda, cuMemsetD32_v2(to, 0, 1024))?;
         cu!(cuda, cuCtxSynchronize())?;
         let host = [7u32; 4];
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let mut dsts = [to, to + 1024, to + 2048];
         let mut srcs = [from + 2048, from, host.as_ptr() as u64];
         let mut sizes = [1024, 512, 16];
@@ -83,9 +82,8 @@ cases! {
             NumChannels: 1,
             Flags: 0,
         };
-        let (mut array, mut stream) = (null_mut(), null_mut());
-        cu!(cuda, cuArray3DCreate_v2(&mut array, &descriptor))?;
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let array = get!(cuda, cuArray3DCreate_v2(@, &descriptor))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let mut in_array = operand(Operand::CU_MEMCPY_OPERAND_TYPE_ARRAY);
         in_array.op.array = ArrayOperand { array, offset: CUoffset3D { x: 2, y: 0, z: 0 } };
         let pointer = |ptr, row_length| {
@@ -134,8 +132,7 @@ cases! {
         let from = cuda.alloc(256)?;
         let values: Vec<u32> = (0..64).collect();
         cuda.upload(from, &values)?;
-        let mut other = null_mut();
-        cu!(cuda, cuCtxCreate_v2(&mut other, 0, device))?;
+        let other = get!(cuda, cuCtxCreate_v2(@, 0, device))?;
         let to = cuda.alloc(256)?;
         let zeros = |to| {
             cu!(cuda, cuMemsetD32_v2(to, 0, 64))?;
@@ -146,8 +143,7 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(to, 64)?, values);
 
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         zeros(to)?;
         cu!(cuda, cuMemcpyPeerAsync(to, other, from + 128, primary, 64, stream))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
@@ -193,8 +189,7 @@ cases! {
         refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 0)), PEER_ACCESS_UNSUPPORTED);
         refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxEnablePeerAccess(null_mut(), 0)), INVALID_CONTEXT);
-        let mut other = null_mut();
-        cu!(cuda, cuCtxCreate_v2(&mut other, 0, device))?;
+        let other = get!(cuda, cuCtxCreate_v2(@, 0, device))?;
         refused!(cu!(cuda, cuCtxDisablePeerAccess(primary)), PEER_ACCESS_NOT_ENABLED);
         cu!(cuda, cuCtxDestroy_v2(other))?;
     }

@@ -2,7 +2,7 @@
 
 use super::cases;
 use super::graph::{add, graph, instantiate, memset, run};
-use crate::cuda::{Cuda, Outcome, cu, ensure, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, ensure, get, refused, same};
 use cuda_api::sys::{CUstream, CUstreamCaptureMode as Mode, CUstreamCaptureStatus as Status};
 use std::ptr::{null, null_mut};
 
@@ -11,9 +11,7 @@ const ACTIVE: Status = Status::CU_STREAM_CAPTURE_STATUS_ACTIVE;
 const NONE: Status = Status::CU_STREAM_CAPTURE_STATUS_NONE;
 
 fn stream(cuda: &Cuda) -> Outcome<CUstream> {
-    let mut stream = null_mut();
-    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-    Ok(stream)
+    Ok(get!(cuda, cuStreamCreate(@, 1))?)
 }
 
 cases! {
@@ -36,8 +34,7 @@ cases! {
         same!((*s, *n), (ACTIVE, 1));
         same!((graph, id[0]), (other, id[1]));
         same!(id[1], id[2]);
-        let mut nodes = 0;
-        cu!(cuda, cuGraphGetNodes(graph, null_mut(), &mut nodes))?;
+        let nodes = get!(cuda, cuGraphGetNodes(graph, null_mut(), @))?;
         same!(nodes, 2);
         cu!(cuda, cuStreamEndCapture(stream, &mut other))?;
         same!(other, graph);
@@ -148,12 +145,10 @@ cases! {
         let first = add(cuda, graph, &[], memset(pointer, 1, 8))?;
         cu!(cuda, cuStreamBeginCaptureToGraph(stream, graph, &first, null(), 1, RELAXED))?;
         cu!(cuda, cuMemsetD32Async(pointer + 16, 2, 4, stream))?;
-        let mut captured = null_mut();
-        cu!(cuda, cuStreamEndCapture(stream, &mut captured))?;
+        let captured = get!(cuda, cuStreamEndCapture(stream, @))?;
         same!(captured, graph);
-        let (mut nodes, mut edges) = (0, 0);
-        cu!(cuda, cuGraphGetNodes(graph, null_mut(), &mut nodes))?;
-        cu!(cuda, cuGraphGetEdges(graph, null_mut(), null_mut(), &mut edges))?;
+        let nodes = get!(cuda, cuGraphGetNodes(graph, null_mut(), @))?;
+        let edges = get!(cuda, cuGraphGetEdges(graph, null_mut(), null_mut(), @))?;
         same!((nodes, edges), (2, 1));
         let exec = instantiate(cuda, graph)?;
         run(cuda, exec)?;

@@ -1,7 +1,7 @@
 //! Contexts, and the stack of current contexts.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::CUlimit;
 use std::ptr::null_mut;
 
@@ -92,8 +92,7 @@ cases! {
         cu!(cuda, cuCtxSetLimit(heap, 64 << 20))?;
         same!(limit()?, 64 << 20);
         // Another context has limits of its own.
-        let mut other = null_mut();
-        cu!(cuda, cuCtxCreate_v2(&mut other, 0, 0))?;
+        let other = get!(cuda, cuCtxCreate_v2(@, 0, 0))?;
         same!(limit()?, first);
         cu!(cuda, cuCtxSetLimit(heap, 32 << 20))?;
         cu!(cuda, cuCtxDestroy_v2(other))?;
@@ -121,12 +120,10 @@ cases! {
         cu!(cuda, cuCtxAttach(&mut attached, 0))?;
         same!(attached, own);
         cu!(cuda, cuCtxDetach(own))?;
-        let mut version = 0;
-        cu!(cuda, cuCtxGetApiVersion(own, &mut version))?;
+        let mut version = get!(cuda, cuCtxGetApiVersion(own, @))?;
         cu!(cuda, cuCtxDetach(own))?;
         refused!(cu!(cuda, cuCtxGetApiVersion(own, &mut version)), INVALID_CONTEXT);
-        let mut current = null_mut();
-        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        let current = get!(cuda, cuCtxGetCurrent(@))?;
         same!(current, primary);
     }
 }

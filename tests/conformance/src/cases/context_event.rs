@@ -1,7 +1,7 @@
 //! Events of whole contexts.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::CUstream_flags;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -28,9 +28,8 @@ unsafe extern "C" fn look(seen: *mut c_void) {
 
 cases! {
     fn an_event_captures_the_work_in_all_streams(cuda, primary = (_, context)) {
-        let (mut stream, mut event) = (null_mut(), null_mut());
-        cu!(cuda, cuStreamCreate(&mut stream, NON_BLOCKING))?;
-        cu!(cuda, cuEventCreate(&mut event, 0))?;
+        let stream = get!(cuda, cuStreamCreate(@, NON_BLOCKING))?;
+        let event = get!(cuda, cuEventCreate(@, 0))?;
         cu!(cuda, cuLaunchHostFunc(stream, Some(slow), null_mut()))?;
         cu!(cuda, cuCtxRecordEvent(context, event))?;
         refused!(cu!(cuda, cuEventQuery(event)), NOT_READY);
@@ -38,8 +37,7 @@ cases! {
         same!(STEP.load(Ordering::SeqCst), 1);
         cu!(cuda, cuEventQuery(event))?;
         refused!(cu!(cuda, cuCtxRecordEvent(context, null_mut())), INVALID_HANDLE);
-        let mut other = null_mut();
-        cu!(cuda, cuCtxCreate_v2(&mut other, 0, 0))?;
+        let other = get!(cuda, cuCtxCreate_v2(@, 0, 0))?;
         refused!(cu!(cuda, cuCtxRecordEvent(other, event)), INVALID_HANDLE);
         cu!(cuda, cuCtxDestroy_v2(other))?;
     }

@@ -1,7 +1,7 @@
 //! Settings of contexts, and the newer ways to create and use contexts.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{CUexecAffinityParam, CUexecAffinityType, CUfunc_cache, CUsharedconfig};
 use std::ptr::null_mut;
 
@@ -115,8 +115,7 @@ cases! {
         cu!(cuda, cuCtxGetCurrent(&mut current))?;
         same!(current, third);
         cu!(cuda, cuCtxCreate_v4(&mut fourth, null_mut(), BLOCKING, device))?;
-        let mut flags = 0;
-        cu!(cuda, cuCtxGetFlags(&mut flags))?;
+        let flags = get!(cuda, cuCtxGetFlags(@))?;
         same!(flags & SCHEDULE, BLOCKING);
         for context in [third, fourth] {
             cu!(cuda, cuCtxSetCurrent(context))?;
@@ -161,8 +160,7 @@ cases! {
 
     fn null_is_not_a_context(cuda, primary) {
         let (null, mut popped) = (null_mut(), null_mut());
-        let mut current = null_mut();
-        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        let current = get!(cuda, cuCtxGetCurrent(@))?;
         refused!(cu!(cuda, cuCtxPushCurrent_v2(null)), INVALID_VALUE | INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxDestroy_v2(null)), INVALID_VALUE | INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxDetach(null)), INVALID_VALUE | INVALID_CONTEXT);

@@ -1,7 +1,7 @@
 //! The other forms of copies: by address alone, in two and three dimensions, and in streams.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use cuda_api::sys::{
     CU_STREAM_LEGACY, CUDA_ARRAY_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUarray_format,
     CUmemcpyAttributes, CUmemcpySrcAccessOrder as Order, CUmemorytype as Memory, CUstream,
@@ -9,9 +9,7 @@ use cuda_api::sys::{
 use std::ptr::{null, null_mut};
 
 fn stream(cuda: &Cuda) -> Outcome<CUstream> {
-    let mut stream = null_mut();
-    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-    Ok(stream)
+    Ok(get!(cuda, cuStreamCreate(@, 1))?)
 }
 
 /// Creates an array of 64 words.

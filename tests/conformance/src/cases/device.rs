@@ -1,7 +1,7 @@
 //! Devices and their properties.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{
     CUasyncCallbackHandle, CUasyncNotificationInfo, CUatomicOperation,
     CUdevice_attribute as Attribute, CUflushGPUDirectRDMAWritesScope,
@@ -83,8 +83,7 @@ cases! {
     }
 
     fn errors_have_names(cuda) {
-        let mut text = std::ptr::null();
-        cu!(cuda, cuGetErrorName(cuda_api::sys::CUresult(2), &mut text))?;
+        let mut text = get!(cuda, cuGetErrorName(cuda_api::sys::CUresult(2), @))?;
         // SAFETY: the library returns a string that it never frees.
         let name: CString = unsafe { std::ffi::CStr::from_ptr(text) }.to_owned();
         same!(name.as_c_str(), c"CUDA_ERROR_OUT_OF_MEMORY");

@@ -2,7 +2,7 @@
 //! call succeeds.
 
 use super::cases;
-use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use crate::ended::works;
 use crate::kernels::FILL;
 use cuda_api::error::CuError;
@@ -51,8 +51,7 @@ struct Objects {
 impl Objects {
     /// Creates objects in the current context.
     fn new(cuda: &Cuda) -> Outcome<Self> {
-        let mut context = null_mut();
-        cu!(cuda, cuCtxGetCurrent(&mut context))?;
+        let context = get!(cuda, cuCtxGetCurrent(@))?;
         let (mut stream, mut captured, mut event) = (null_mut(), null_mut(), null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, NON_BLOCKING))?;
         cu!(cuda, cuEventCreate(&mut event, 0))?;
@@ -288,8 +287,7 @@ cases! {
             refused!(call(cuda, &objects), CONTEXT_IS_DESTROYED);
         }
         refused!(cu!(cuda, cuArrayDestroy(objects.array)), CONTEXT_IS_DESTROYED);
-        let mut current = null_mut();
-        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        let current = get!(cuda, cuCtxGetCurrent(@))?;
         same!(current, objects.context);
         cu!(cuda, cuCtxGetDevice(&mut 7))?;
         cuda.primary()?;

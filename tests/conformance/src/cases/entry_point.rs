@@ -1,7 +1,7 @@
 //! Versions, and the addresses of entry points.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{CUdriverProcAddressQueryResult as Found, CUresult, CUuuid};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -20,16 +20,14 @@ fn count(address: *mut c_void) -> (i32, CUresult) {
 
 cases! {
     fn the_driver_has_a_version(cuda) {
-        let mut version = 0;
-        cu!(cuda, cuDriverGetVersion(&mut version))?;
+        let version = get!(cuda, cuDriverGetVersion(@))?;
         ensure!(version >= 12_000, "the version is {version}");
         refused!(cu!(cuda, cuDriverGetVersion(null_mut())), INVALID_VALUE);
     }
 
     fn entry_points_are_found_by_name_and_version(cuda) {
         cu!(cuda, cuInit(0))?;
-        let mut address = null_mut();
-        cu!(cuda, cuGetProcAddress(c"cuDeviceGetCount".as_ptr(), &mut address, 11_040, 0))?;
+        let mut address = get!(cuda, cuGetProcAddress(c"cuDeviceGetCount".as_ptr(), @, 11_040, 0))?;
         ensure!(!address.is_null(), "the address is null");
         let (devices, result) = count(address);
         ensure!(devices > 0 && result.0 == 0, "{devices} devices, result {result:?}");

@@ -1,16 +1,15 @@
 //! Events.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use std::ptr::null_mut;
 
 cases! {
     fn an_event_orders_two_streams(cuda, primary) {
         let pointer = cuda.alloc(1 << 20)?;
-        let (mut first, mut second, mut event) = (null_mut(), null_mut(), null_mut());
-        cu!(cuda, cuStreamCreate(&mut first, 1))?;
-        cu!(cuda, cuStreamCreate(&mut second, 1))?;
-        cu!(cuda, cuEventCreate(&mut event, 2))?;
+        let first = get!(cuda, cuStreamCreate(@, 1))?;
+        let second = get!(cuda, cuStreamCreate(@, 1))?;
+        let mut event = get!(cuda, cuEventCreate(@, 2))?;
         for value in 0..20u8 {
             cu!(cuda, cuMemsetD8Async(pointer, value, 1 << 20, first))?;
             cu!(cuda, cuEventRecord(event, first))?;

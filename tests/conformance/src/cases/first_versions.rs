@@ -1,7 +1,7 @@
 //! The first versions of functions, whose device pointers and sizes have 32 bits.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use crate::file::File;
 use crate::images::floats;
 use crate::kernels::FILL;
@@ -21,9 +21,7 @@ const VARIABLE: &CStr = c"
 
 /// Creates an array of four words.
 fn array(cuda: &Cuda) -> Outcome<CUarray> {
-    let mut array = null_mut();
-    cu!(cuda, cuArray3DCreate_v2(&mut array, &floats([4, 0, 0], 0)))?;
-    Ok(array)
+    Ok(get!(cuda, cuArray3DCreate_v2(@, &floats([4, 0, 0], 0)))?)
 }
 
 cases! {
@@ -55,8 +53,7 @@ cases! {
             Width: 8, Height: 4, Format: CUarray_format::CU_AD_FORMAT_FLOAT, NumChannels: 1,
         };
         refused!(cu!(cuda, cuArrayCreate(&mut array, &descriptor)), INVALID_CONTEXT);
-        let mut module = null_mut();
-        cu!(cuda, cuModuleLoadData(&mut module, FILL.as_ptr().cast()))?;
+        let module = get!(cuda, cuModuleLoadData(@, FILL.as_ptr().cast()))?;
         let found = cu!(cuda, cuModuleGetGlobal(&mut pointer, &mut size, module, c"step".as_ptr()));
         refused!(found, INVALID_CONTEXT);
         same!((pointer, size), (0, 0));
@@ -162,9 +159,8 @@ cases! {
 
     fn a_large_memory_is_reported_as_four_gigabytes(cuda) {
         cu!(cuda, cuInit(0))?;
-        let (mut bytes, mut short) = (0usize, 0u32);
-        cu!(cuda, cuDeviceTotalMem_v2(&mut bytes, 0))?;
-        cu!(cuda, cuDeviceTotalMem(&mut short, 0))?;
+        let bytes: usize = get!(cuda, cuDeviceTotalMem_v2(@, 0))?;
+        let mut short: u32 = get!(cuda, cuDeviceTotalMem(@, 0))?;
         same!(short, u32::try_from(bytes).unwrap_or(u32::MAX));
         refused!(cu!(cuda, cuDeviceTotalMem(&mut short, 99)), INVALID_DEVICE);
     }
@@ -191,8 +187,7 @@ cases! {
         cu!(cuda, cuLinkComplete(link, &mut image, &mut bytes))?;
         cu!(cuda, cuModuleLoadData(&mut module, image))?;
         cu!(cuda, cuLinkDestroy(link))?;
-        let mut function = null_mut();
-        cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
+        get!(cuda, cuModuleGetFunction(@, module, c"fill".as_ptr()))?;
         let (mut pointer, mut bytes) = (0, 0);
         cu!(cuda, cuModuleGetGlobal_v2(&mut pointer, &mut bytes, module, c"linked".as_ptr()))?;
         same!(cuda.download::<u32>(pointer, 1)?, [9]);

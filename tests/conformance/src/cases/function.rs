@@ -1,7 +1,7 @@
 //! Functions: their module, their state, their settings, and other ways to launch them.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUfunc_cache, CUfunction, CUfunction_attribute as Attribute, CUfunctionLoadingState as State,
@@ -46,8 +46,7 @@ struct Addition {
 impl Addition {
     fn new(cuda: &Cuda) -> Outcome<Self> {
         let (_, function) = cuda.kernel(FILL, c"add")?;
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         Ok(Self { function, stream, pointer: ones(cuda)?, value: 2, count: 8 })
     }
 
@@ -156,8 +155,7 @@ cases! {
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
         let (mut large, mut small, mut grid, mut block, mut bytes) = (0, 0, 0, 0, 0);
         let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-        let mut limit = 0;
-        cu!(cuda, cuFuncGetAttribute(&mut limit, most, fill))?;
+        let limit = get!(cuda, cuFuncGetAttribute(@, most, fill))?;
         cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&mut large, fill, 1024, 0, 0))?;
         cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&mut small, fill, 128, 0, 1))?;
         ensure!(large >= 1 && small >= large, "{large} large blocks and {small} small ones fit");

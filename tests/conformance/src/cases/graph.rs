@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::file::File;
 use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUDA_MEMCPY3D,
@@ -33,15 +33,11 @@ fn count(expected: u32) -> u32 {
 }
 
 pub(super) fn graph(cuda: &Cuda) -> Outcome<CUgraph> {
-    let mut graph = null_mut();
-    cu!(cuda, cuGraphCreate(&mut graph, 0))?;
-    Ok(graph)
+    Ok(get!(cuda, cuGraphCreate(@, 0))?)
 }
 
 pub(super) fn instantiate(cuda: &Cuda, graph: CUgraph) -> Outcome<CUgraphExec> {
-    let mut exec = null_mut();
-    cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
-    Ok(exec)
+    Ok(get!(cuda, cuGraphInstantiateWithFlags(@, graph, 0))?)
 }
 
 fn user_object(cuda: &Cuda, references: u32) -> Outcome<CUuserObject> {
@@ -117,15 +113,11 @@ pub(super) fn add(
     after: &[CUgraphNode],
     mut params: CUgraphNodeParams,
 ) -> Outcome<CUgraphNode> {
-    let mut node = null_mut();
-    cu!(cuda, cuGraphAddNode(&mut node, graph, after.as_ptr(), after.len(), &mut params))?;
-    Ok(node)
+    Ok(get!(cuda, cuGraphAddNode(@, graph, after.as_ptr(), after.len(), &mut params))?)
 }
 
 pub(super) fn empty(cuda: &Cuda, graph: CUgraph, after: &[CUgraphNode]) -> Outcome<CUgraphNode> {
-    let mut node = null_mut();
-    cu!(cuda, cuGraphAddEmptyNode(&mut node, graph, after.as_ptr(), after.len()))?;
-    Ok(node)
+    Ok(get!(cuda, cuGraphAddEmptyNode(@, graph, after.as_ptr(), after.len()))?)
 }
 
 /// A copy of contiguous bytes of device memory.
@@ -215,8 +207,7 @@ cases! {
         cu!(cuda, cuGraphDestroy(before))?;
         run(cuda, exec)?;
         same!(count(2), 2);
-        let mut info = Default::default();
-        cu!(cuda, cuGraphExecUpdate_v2(exec, after, &mut info))?;
+        get!(cuda, cuGraphExecUpdate_v2(exec, after, @))?;
         same!(count(3), 3);
         cu!(cuda, cuGraphDestroy(after))?;
         cu!(cuda, cuGraphExecDestroy(exec))?;

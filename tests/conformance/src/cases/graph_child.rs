@@ -3,7 +3,7 @@
 use super::cases;
 use super::graph::{add, graph, instantiate, memset, run};
 use crate::cuda::{Cuda, Outcome};
-use crate::cuda::{cu, refused, same};
+use crate::cuda::{cu, get, refused, same};
 use cuda_api::sys::{CUgraph, CUgraphExecUpdateResult as Update};
 use std::ptr::null_mut;
 
@@ -21,8 +21,7 @@ cases! {
         cuda.upload(pointer, &[0u32; 16])?;
         let (before, after) = (two(cuda, pointer, [1, 2])?, two(cuda, pointer, [3, 4])?);
         let first = add(cuda, outer, &[], memset(pointer + 8, 5, 1))?;
-        let mut child = null_mut();
-        cu!(cuda, cuGraphAddChildGraphNode(&mut child, outer, &first, 1, before))?;
+        let child = get!(cuda, cuGraphAddChildGraphNode(@, outer, &first, 1, before))?;
         add(cuda, outer, &[child], memset(pointer + 12, 6, 1))?;
         let exec = instantiate(cuda, outer)?;
         run(cuda, exec)?;

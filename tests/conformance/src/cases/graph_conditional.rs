@@ -3,7 +3,7 @@
 use super::cases;
 use super::graph::{add, graph, instantiate, launch, memset, node, one_thread, run};
 use crate::cuda::{Cuda, Outcome, parameter};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::kernels::{CONDITIONAL, FILL};
 use cuda_api::sys::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUcontext, CUgraph, CUgraphConditionalNodeType as Type,
@@ -91,8 +91,7 @@ cases! {
         let (_, bodies) =
             add_conditional(cuda, graph, &[], conditional(value, WHILE, 1, context))?;
         // The body is captured.
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         cu!(cuda, cuStreamBeginCaptureToGraph(stream, bodies[0], null(), null(), 0, mode))?;
         let mut parameters = [parameter(&pointer), parameter(&limit), parameter(&value)];

@@ -3,7 +3,7 @@
 use super::cases;
 use super::graph::{graph, instantiate, launch, memset, one_thread, run};
 use crate::cuda::{Cuda, Outcome, parameter};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::kernels::DEPENDENT;
 use cuda_api::sys::{
     CUdeviceptr, CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUlaunchAttribute,
@@ -92,8 +92,7 @@ cases! {
         same!(cuda.download::<u32>(pointer, 1)?, [(5 * 2 + 7) * 2 + 3]);
 
         // A graph whose edges have other data can't update the instantiated graph.
-        let mut clone = null_mut();
-        cu!(cuda, cuGraphClone(&mut clone, graph))?;
+        let clone = get!(cuda, cuGraphClone(@, graph))?;
         let mut data: Vec<_> = edges(cuda, clone)?.iter().map(|edge| edge.2).collect();
         same!(data, [PROGRAMMATIC; 2]);
         let mut nodes = ([null_mut(); 2], [null_mut(); 2], 2);
@@ -118,8 +117,7 @@ cases! {
 
         // A child graph keeps the data of its own edges.
         let outer = self::graph(cuda)?;
-        let mut child = null_mut();
-        cu!(cuda, cuGraphAddChildGraphNode(&mut child, outer, null(), 0, graph))?;
+        get!(cuda, cuGraphAddChildGraphNode(@, outer, null(), 0, graph))?;
         let nested = instantiate(cuda, outer)?;
         cuda.upload(pointer, &[0u32])?;
         run(cuda, nested)?;

@@ -2,7 +2,7 @@
 
 use super::cases;
 use super::graph::{empty, graph, instantiate};
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use cuda_api::sys::{CUevent, CUgraphExec, CUstream};
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -19,15 +19,11 @@ unsafe extern "C" fn slow(_: *mut c_void) {
 }
 
 fn event(cuda: &Cuda) -> Outcome<CUevent> {
-    let mut event = null_mut();
-    cu!(cuda, cuEventCreate(&mut event, 0))?;
-    Ok(event)
+    Ok(get!(cuda, cuEventCreate(@, 0))?)
 }
 
 fn stream(cuda: &Cuda) -> Outcome<CUstream> {
-    let mut stream = null_mut();
-    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-    Ok(stream)
+    Ok(get!(cuda, cuStreamCreate(@, 1))?)
 }
 
 /// Launches a graph in one stream while another stream runs a slow function and then records an
@@ -51,10 +47,9 @@ cases! {
     fn a_node_records_an_event(cuda, primary) {
         let (graph, stream) = (graph(cuda)?, stream(cuda)?);
         let [start, end, other, last] = [event(cuda)?, event(cuda)?, event(cuda)?, event(cuda)?];
-        let (mut first, mut second, mut found) = (null_mut(), null_mut(), null_mut());
-        cu!(cuda, cuGraphAddEventRecordNode(&mut first, graph, null(), 0, start))?;
-        cu!(cuda, cuGraphAddEventRecordNode(&mut second, graph, &first, 1, end))?;
-        cu!(cuda, cuGraphEventRecordNodeGetEvent(second, &mut found))?;
+        let first = get!(cuda, cuGraphAddEventRecordNode(@, graph, null(), 0, start))?;
+        let second = get!(cuda, cuGraphAddEventRecordNode(@, graph, &first, 1, end))?;
+        let mut found = get!(cuda, cuGraphEventRecordNodeGetEvent(second, @))?;
         same!(found, end);
         let none = empty(cuda, graph, &[second])?;
         let exec = instantiate(cuda, graph)?;
@@ -94,9 +89,8 @@ cases! {
     fn a_node_waits_for_an_event(cuda, primary) {
         let (graph, streams) = (graph(cuda)?, [stream(cuda)?, stream(cuda)?]);
         let [first, second, third] = [event(cuda)?, event(cuda)?, event(cuda)?];
-        let (mut node, mut found) = (null_mut(), null_mut());
-        cu!(cuda, cuGraphAddEventWaitNode(&mut node, graph, null(), 0, first))?;
-        cu!(cuda, cuGraphEventWaitNodeGetEvent(node, &mut found))?;
+        let node = get!(cuda, cuGraphAddEventWaitNode(@, graph, null(), 0, first))?;
+        let mut found = get!(cuda, cuGraphEventWaitNodeGetEvent(node, @))?;
         same!(found, first);
         let none = empty(cuda, graph, &[node])?;
         let exec = instantiate(cuda, graph)?;

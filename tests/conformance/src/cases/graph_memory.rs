@@ -3,7 +3,7 @@
 use super::cases;
 use super::graph::{add, add_copy, copy, graph, instantiate, memset, node, run};
 use crate::cuda::{Cuda, Outcome};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS_v2, CUDA_MEM_FREE_NODE_PARAMS, CUgraph,
     CUgraphMem_attribute as A, CUgraphNode, CUgraphNodeParams_st__bindgen_ty_1 as Params,
@@ -64,9 +64,7 @@ fn fill(
 
 /// Adds a node that frees memory.
 fn free(cuda: &Cuda, graph: CUgraph, after: CUgraphNode, pointer: u64) -> Outcome<CUgraphNode> {
-    let mut node = null_mut();
-    cu!(cuda, cuGraphAddMemFreeNode(&mut node, graph, &after, 1, pointer))?;
-    Ok(node)
+    Ok(get!(cuda, cuGraphAddMemFreeNode(@, graph, &after, 1, pointer))?)
 }
 
 fn amount(cuda: &Cuda, which: A) -> Outcome<u64> {
@@ -76,9 +74,7 @@ fn amount(cuda: &Cuda, which: A) -> Outcome<u64> {
 }
 
 fn stream(cuda: &Cuda) -> Outcome<CUstream> {
-    let mut stream = null_mut();
-    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-    Ok(stream)
+    Ok(get!(cuda, cuStreamCreate(@, 1))?)
 }
 
 /// A graph that allocates memory, fills it with a value, and doesn't free it.
@@ -219,9 +215,8 @@ cases! {
 
     fn memory_is_freed_by_the_next_launch_if_wanted(cuda, primary) {
         let (graph, pointer) = keeping(cuda, 5)?;
-        let (mut exec, mut flags) = (null_mut(), 0);
-        cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, AUTO_FREE))?;
-        cu!(cuda, cuGraphExecGetFlags(exec, &mut flags))?;
+        let exec = get!(cuda, cuGraphInstantiateWithFlags(@, graph, AUTO_FREE))?;
+        let flags = get!(cuda, cuGraphExecGetFlags(exec, @))?;
         same!(flags, AUTO_FREE);
         run(cuda, exec)?;
         run(cuda, exec)?;

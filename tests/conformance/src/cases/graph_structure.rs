@@ -2,7 +2,7 @@
 
 use super::cases;
 use super::graph::{add, add_copy, copy, empty, graph, instantiate, memset, run};
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use cuda_api::sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeType as Kind};
 use std::ptr::{null, null_mut};
 
@@ -120,9 +120,8 @@ cases! {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let first = add(cuda, graph, &[], memset(pointer, 1, 2))?;
         let second = add(cuda, graph, &[first], memset(pointer + 8, 2, 2))?;
-        let (mut clone, mut found) = (null_mut(), null_mut());
-        cu!(cuda, cuGraphClone(&mut clone, graph))?;
-        cu!(cuda, cuGraphNodeFindInClone(&mut found, second, clone))?;
+        let clone = get!(cuda, cuGraphClone(@, graph))?;
+        let found = get!(cuda, cuGraphNodeFindInClone(@, second, clone))?;
         cu!(cuda, cuGraphNodeSetParams(found, &mut memset(pointer + 8, 7, 2)))?;
         for (graph, expected) in [(graph, [1, 1, 2, 2]), (clone, [1, 1, 7, 7])] {
             let exec = instantiate(cuda, graph)?;

@@ -1,7 +1,7 @@
 //! Green contexts: parts of a device's SMs.
 
 use super::cases;
-use crate::cuda::{Cuda, DefaultStream, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, DefaultStream, Outcome, cu, ensure, get, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUcontext, CUdevResource, CUdevResource_st__bindgen_ty_1 as Union, CUdevResourceType,
@@ -55,15 +55,11 @@ fn count(cuda: &Cuda, green: CUgreenCtx) -> Outcome<u32> {
 }
 
 fn context_of(cuda: &Cuda, green: CUgreenCtx) -> Outcome<CUcontext> {
-    let mut context = null_mut();
-    cu!(cuda, cuCtxFromGreenCtx(&mut context, green))?;
-    Ok(context)
+    Ok(get!(cuda, cuCtxFromGreenCtx(@, green))?)
 }
 
 fn stream_in(cuda: &Cuda, green: CUgreenCtx) -> Outcome<CUstream> {
-    let mut stream = null_mut();
-    cu!(cuda, cuGreenCtxStreamCreate(&mut stream, green, NON_BLOCKING, 0))?;
-    Ok(stream)
+    Ok(get!(cuda, cuGreenCtxStreamCreate(@, green, NON_BLOCKING, 0))?)
 }
 
 cases! {
@@ -121,8 +117,7 @@ cases! {
         // Groups of one split don't overlap, so a green context can have several.
         let mut both = [first, rest];
         cu!(cuda, cuDevResourceGenerateDesc(&mut descriptor, both.as_mut_ptr(), 2))?;
-        let mut large = null_mut();
-        cu!(cuda, cuGreenCtxCreate(&mut large, descriptor, device, DEFAULT_STREAM))?;
+        let large = get!(cuda, cuGreenCtxCreate(@, descriptor, device, DEFAULT_STREAM))?;
         same!(count(cuda, large)?, sms(&whole).smCount);
         cu!(cuda, cuGreenCtxDestroy(large))?;
         let converted = context_of(cuda, green)?;
@@ -161,9 +156,8 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(pointer, 1000)?, [42; 1000]);
         // Work in the primary context waits for an event of the green context.
-        let (mut event, mut copy) = (null_mut(), null_mut());
-        cu!(cuda, cuEventCreate(&mut event, 0))?;
-        cu!(cuda, cuStreamCreate(&mut copy, NON_BLOCKING))?;
+        let event = get!(cuda, cuEventCreate(@, 0))?;
+        let copy = get!(cuda, cuStreamCreate(@, NON_BLOCKING))?;
         let second = cuda.alloc(BYTES)?;
         cu!(cuda, cuMemsetD8Async(pointer, 8, BYTES, stream))?;
         refused!(cu!(cuda, cuGreenCtxRecordEvent(green, null_mut())), INVALID_HANDLE);
@@ -180,8 +174,7 @@ cases! {
         same!(cuda.download::<u8>(pointer, BYTES)?, vec![9; BYTES]);
         cu!(cuda, cuStreamGetGreenCtx(copy, &mut of_stream))?;
         same!(of_stream, null_mut());
-        let mut current = null_mut();
-        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        let current = get!(cuda, cuCtxGetCurrent(@))?;
         same!(current, context);
         cu!(cuda, cuStreamDestroy_v2(stream))?;
         cu!(cuda, cuGreenCtxDestroy(green))?;

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::parameter;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{CUmemorytype, CUpointer_attribute as Attribute};
 use std::ptr::null_mut;
@@ -16,8 +16,7 @@ const MAPPED: u32 = 2;
 
 cases! {
     fn the_driver_allocates_host_memory(cuda, primary) {
-        let mut host = null_mut();
-        cu!(cuda, cuMemAllocHost_v2(&mut host, 4096))?;
+        let mut host = get!(cuda, cuMemAllocHost_v2(@, 4096))?;
         let pointer = cuda.alloc(4096)?;
         cu!(cuda, cuMemsetD8_v2(pointer, 5, 4096))?;
         cu!(cuda, cuMemcpyDtoHAsync_v2(host, pointer, 4096, null_mut()))?;
@@ -46,8 +45,7 @@ cases! {
         for index in 0..200usize {
             let len = [1, 100, 4096, 4097, 65_536, 70_000][index % 6];
             let asked = [0, 1, 4, 5][index / 6 % 4];
-            let mut host = null_mut();
-            cu!(cuda, cuMemHostAlloc(&mut host, len, asked))?;
+            let host = get!(cuda, cuMemHostAlloc(@, len, asked))?;
             all.push((host, len, asked));
         }
         for (index, &(host, len, asked)) in all.iter().enumerate() {
@@ -91,8 +89,7 @@ cases! {
         }
         // New allocations don't overlap those that are left.
         for _ in 0..100 {
-            let mut host = null_mut();
-            cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
+            let host = get!(cuda, cuMemHostAlloc(@, 4096, 0))?;
             // SAFETY: the memory was just allocated.
             unsafe { std::slice::from_raw_parts_mut(host.cast::<u8>(), 4096) }.fill(255);
         }
@@ -101,8 +98,7 @@ cases! {
 
     /// A call that frees memory waits for the work that uses it, in any stream.
     fn freeing_host_memory_waits_for_its_use(cuda, primary) {
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let (mut host, source) = (null_mut(), cuda.alloc(1 << 20)?);
         for round in 0..20u8 {
             cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
@@ -134,8 +130,7 @@ cases! {
         cu!(cuda, cuMemHostUnregister(at))?;
         refused!(cu!(cuda, cuMemHostUnregister(at)), HOST_MEMORY_NOT_REGISTERED);
         refused!(cu!(cuda, cuMemHostUnregister(null_mut())), INVALID_VALUE);
-        let mut allocated = null_mut();
-        cu!(cuda, cuMemHostAlloc(&mut allocated, 4096, 0))?;
+        let allocated = get!(cuda, cuMemHostAlloc(@, 4096, 0))?;
         refused!(cu!(cuda, cuMemHostUnregister(allocated)), INVALID_VALUE);
         cu!(cuda, cuMemFreeHost(allocated))?;
         same!(byte(8), 9);

@@ -1,7 +1,7 @@
 //! Null results, null handles, and other values that calls for memory and images refuse.
 
 use super::cases;
-use crate::cuda::{cu, refused};
+use crate::cuda::{cu, get, refused};
 use crate::images::{array, floats, of_array, plain, ramp, texture};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_SURFACE_LDST, CUarray_format,
@@ -74,8 +74,7 @@ cases! {
     }
 
     fn pools_are_checked(cuda, primary) {
-        let mut pool = null_mut();
-        cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
+        let pool = get!(cuda, cuDeviceGetDefaultMemPool(@, 0))?;
         let mut location =
             CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
         refused!(cu!(cuda, cuMemAllocAsync(null_mut(), 64, null_mut())), INVALID_VALUE);

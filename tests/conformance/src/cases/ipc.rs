@@ -2,7 +2,7 @@
 
 use super::cases;
 use super::peer::{context, has_second, reaches_second};
-use crate::cuda::{Cuda, Outcome, cu, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, parameter, refused, same};
 use crate::free_memory::leaves_free_memory;
 use crate::kernels::FILL;
 use crate::peer::{Channel, Peer, Role};
@@ -53,9 +53,7 @@ fn get_handle(cuda: &Cuda, pointer: u64) -> Outcome<[u8; 64]> {
 }
 
 fn open(cuda: &Cuda, bytes: [u8; 64]) -> Outcome<u64> {
-    let mut pointer = 0;
-    cu!(cuda, cuIpcOpenMemHandle_v2(&mut pointer, handle(bytes), LAZY))?;
-    Ok(pointer)
+    Ok(get!(cuda, cuIpcOpenMemHandle_v2(@, handle(bytes), LAZY))?)
 }
 
 /// Opens memory of another process, uses it before and after that process frees it, and closes it.
@@ -114,8 +112,7 @@ fn far_opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
 fn holder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = channel.receive::<64>()?;
     cuda.primary()?;
-    let mut pointer = 0;
-    cu!(cuda, cuIpcOpenMemHandle(&mut pointer, handle(shared), LAZY))?;
+    let pointer = get!(cuda, cuIpcOpenMemHandle(@, handle(shared), LAZY))?;
     same!(cuda.download::<u8>(pointer, 1)?, [7]);
     channel.signal()?;
     channel.wait()?;
@@ -175,9 +172,8 @@ fn waiter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = event_handle(channel.receive()?);
     let memory = channel.receive()?;
     cuda.primary()?;
-    let (mut event, mut stream) = (null_mut(), null_mut());
-    cu!(cuda, cuIpcOpenEventHandle(&mut event, shared))?;
-    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+    let event = get!(cuda, cuIpcOpenEventHandle(@, shared))?;
+    let stream = get!(cuda, cuStreamCreate(@, 1))?;
     let pointer = open(cuda, memory)?;
     let copy = cuda.alloc(4)?;
     refused!(cu!(cuda, cuEventQuery(event)), NOT_READY);
@@ -217,8 +213,7 @@ fn exportable(kind: Handles) -> CUmemAllocationProp {
 
 /// Maps physical memory at a new address.
 fn map(cuda: &Cuda, physical: u64) -> Outcome<u64> {
-    let mut pointer = 0;
-    cu!(cuda, cuMemAddressReserve(&mut pointer, CHUNK, 0, 0, 0))?;
+    let pointer = get!(cuda, cuMemAddressReserve(@, CHUNK, 0, 0, 0))?;
     cu!(cuda, cuMemMap(pointer, CHUNK, 0, physical, 0))?;
     let flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     let access = CUmemAccessDesc { location: exportable(FILE).location, flags };

@@ -3,7 +3,7 @@
 use super::cases;
 use super::peer::has_second;
 use crate::cuda::parameter;
-use crate::cuda::{Outcome, cu, ensure, refused, same};
+use crate::cuda::{Outcome, cu, ensure, get, refused, same};
 use crate::kernels::{FILL, LONG_PARAMETER};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as SIZE,
@@ -96,8 +96,7 @@ cases! {
         refused!(cu!(cuda, cuFuncGetAttribute(&mut value, Attribute(999), fill)), INVALID_VALUE);
         refused!(cu!(cuda, cuFuncGetAttribute(null_mut(), most, fill)), INVALID_VALUE);
         refused!(cu!(cuda, cuFuncSetAttribute(fill, most, 64)), INVALID_VALUE);
-        let mut blocks = 0;
-        cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, fill, 1024, 0))?;
+        let blocks = get!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(@, fill, 1024, 0))?;
         ensure!((1..=2).contains(&blocks), "{blocks} blocks of 1024 threads fit");
         refused!(cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(null_mut(), fill, 32, 0)), INVALID_VALUE);
     }
@@ -118,8 +117,7 @@ cases! {
         cu!(cuda, cuLaunchGrid(add, 2, 1))?;
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(pointer, 33)?, [&[5; 16][..], &[3; 16], &[1]].concat());
-        let mut stream = std::ptr::null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         cu!(cuda, cuLaunchGridAsync(add, 4, 1, stream))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(pointer + 128, 17)?, [&[3; 16][..], &[1]].concat());

@@ -1,7 +1,7 @@
 //! Events that launches record while their kernels run.
 
 use super::cases;
-use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use crate::kernels::DEPENDENT;
 use cuda_api::sys::{
     CUevent, CUevent_flags, CUevent_record_flags, CUfunction, CUgraph, CUgraphEdgeData,
@@ -155,9 +155,8 @@ cases! {
 
     fn events_that_a_launch_can_not_record_are_refused(cuda, primary) {
         let pair = Pair::new(cuda)?;
-        let (mut timed, mut shared) = (null_mut(), null_mut());
-        cu!(cuda, cuEventCreate(&mut timed, 0))?;
-        cu!(cuda, cuEventCreate(&mut shared, UNTIMED | INTERPROCESS))?;
+        let timed = get!(cuda, cuEventCreate(@, 0))?;
+        let shared = get!(cuda, cuEventCreate(@, UNTIMED | INTERPROCESS))?;
         for id in IDS {
             let launch = |event, flags| pair.launch(cuda, 0, &mut [attribute(id, event, flags)]);
             refused!(launch(null_mut(), 0), INVALID_HANDLE);
@@ -176,8 +175,7 @@ cases! {
         let programmatic = attribute(IDS[0], pair.event, 0);
         let (graph, edge) = pair.capture(cuda, programmatic)?;
         same!((edge.from_port, edge.to_port, edge.type_), (1, 0, 1));
-        let mut exec = null_mut();
-        cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+        let exec = get!(cuda, cuGraphInstantiateWithFlags(@, graph, 0))?;
         cu!(cuda, cuGraphLaunch(exec, pair.streams[0]))?;
         cu!(cuda, cuStreamSynchronize(pair.streams[0]))?;
         same!(cuda.download::<u32>(pair.word, 1)?, [(2 + 3) * 2 + 3]);

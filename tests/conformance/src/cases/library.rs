@@ -1,7 +1,7 @@
 //! Libraries and their kernels, which belong to no context.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use crate::file::File;
 use crate::kernels::FILL;
 use cuda_api::sys::{CUfunc_cache, CUfunction_attribute as Attribute, CUkernel, CUlibrary};
@@ -20,9 +20,7 @@ fn load(cuda: &Cuda) -> Outcome<CUlibrary> {
 }
 
 fn kernel(cuda: &Cuda, library: CUlibrary, name: &CStr) -> Outcome<CUkernel> {
-    let mut kernel = null_mut();
-    cu!(cuda, cuLibraryGetKernel(&mut kernel, library, name.as_ptr()))?;
-    Ok(kernel)
+    Ok(get!(cuda, cuLibraryGetKernel(@, library, name.as_ptr()))?)
 }
 
 cases! {
@@ -31,8 +29,7 @@ cases! {
         let (mut kernels, mut names, mut owner) = ([null_mut(); 2], Vec::new(), null_mut());
         cu!(cuda, cuLibraryEnumerateKernels(kernels.as_mut_ptr(), 2, library))?;
         for kernel in kernels {
-            let mut name = null();
-            cu!(cuda, cuKernelGetName(&mut name, kernel))?;
+            let name = get!(cuda, cuKernelGetName(@, kernel))?;
             // SAFETY: the library returns a string that lives as long as the kernel.
             names.push(unsafe { CStr::from_ptr(name) }.to_owned());
             cu!(cuda, cuKernelGetLibrary(&mut owner, kernel))?;
@@ -60,8 +57,7 @@ cases! {
             Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
             Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
         );
-        let mut value = 0;
-        cu!(cuda, cuKernelGetAttribute(&mut value, most, fill, device))?;
+        let mut value = get!(cuda, cuKernelGetAttribute(@, most, fill, device))?;
         same!(value, 1024);
         for limit in [8192, 4096, 4096, 8192] {
             cu!(cuda, cuKernelSetAttribute(dynamic, limit, fill, device))?;
@@ -82,15 +78,12 @@ cases! {
     fn a_kernels_function_has_one_set_of_attributes_in_a_context(cuda, primary) {
         let library = load(cuda)?;
         let fill = kernel(cuda, library, c"fill")?;
-        let (mut module, mut function, mut of_kernel) = (null_mut(), null_mut(), null_mut());
-        cu!(cuda, cuLibraryGetModule(&mut module, library))?;
-        cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
-        cu!(cuda, cuKernelGetFunction(&mut of_kernel, fill))?;
+        let module = get!(cuda, cuLibraryGetModule(@, library))?;
+        let function = get!(cuda, cuModuleGetFunction(@, module, c"fill".as_ptr()))?;
+        let of_kernel = get!(cuda, cuKernelGetFunction(@, fill))?;
         let dynamic = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let limit = |function| -> Outcome<i32> {
-            let mut value = 0;
-            cu!(cuda, cuFuncGetAttribute(&mut value, dynamic, function))?;
-            Ok(value)
+            Ok(get!(cuda, cuFuncGetAttribute(@, dynamic, function))?)
         };
         same!(limit(function)?, limit(of_kernel)?);
         cu!(cuda, cuFuncSetAttribute(function, dynamic, 8192))?;
@@ -118,8 +111,7 @@ cases! {
         let name = c"missing".as_ptr();
         refused!(cu!(cuda, cuLibraryGetKernel(&mut missing, first, name)), NOT_FOUND);
         cu!(cuda, cuLibraryUnload(first))?;
-        let mut owner = null_mut();
-        cu!(cuda, cuKernelGetLibrary(&mut owner, others[1]))?;
+        let owner = get!(cuda, cuKernelGetLibrary(@, others[1]))?;
         same!(owner, second);
         let pointer = cuda.alloc(64)?;
         let (value, count) = (2u32, 16u32);
@@ -140,8 +132,7 @@ cases! {
         same!(offset, 8);
         refused!(cu!(cuda, cuKernelGetParamInfo(add, 3, &mut offset, &mut size)), INVALID_VALUE);
         refused!(cu!(cuda, cuKernelGetParamInfo(add, 0, null_mut(), &mut size)), INVALID_VALUE);
-        let mut context = null_mut();
-        cu!(cuda, cuCtxPopCurrent_v2(&mut context))?;
+        let context = get!(cuda, cuCtxPopCurrent_v2(@))?;
         refused!(cu!(cuda, cuKernelGetParamInfo(add, 0, &mut offset, &mut size)), INVALID_CONTEXT);
         cu!(cuda, cuCtxPushCurrent_v2(context))?;
         cu!(cuda, cuLibraryUnload(library))?;
@@ -150,10 +141,9 @@ cases! {
     fn a_kernel_has_a_function_in_the_current_context(cuda, primary) {
         let library = load(cuda)?;
         let add = kernel(cuda, library, c"add")?;
-        let (mut module, mut function, mut of_kernel) = (null_mut(), null_mut(), null_mut());
-        cu!(cuda, cuLibraryGetModule(&mut module, library))?;
-        cu!(cuda, cuModuleGetFunction(&mut function, module, c"add".as_ptr()))?;
-        cu!(cuda, cuKernelGetFunction(&mut of_kernel, add))?;
+        let module = get!(cuda, cuLibraryGetModule(@, library))?;
+        let function = get!(cuda, cuModuleGetFunction(@, module, c"add".as_ptr()))?;
+        let of_kernel = get!(cuda, cuKernelGetFunction(@, add))?;
         let pointer = cuda.alloc(64)?;
         cuda.upload(pointer, &[1u32; 16])?;
         let (value, count) = (2u32, 8u32);
@@ -180,8 +170,7 @@ cases! {
         file.remove();
         cu!(cuda, cuLibraryGetKernelCount(&mut count, library))?;
         same!(count, 2);
-        let mut function = null_mut();
-        cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
+        get!(cuda, cuModuleGetFunction(@, module, c"fill".as_ptr()))?;
         cu!(cuda, cuLibraryUnload(library))?;
         cu!(cuda, cuModuleUnload(module))?;
         let gone =

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, parameter};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::file::File;
 use crate::kernels::FILL;
 use cuda_api::sys::{CUjit_option, CUjitInputType, CUlinkState};
@@ -65,9 +65,7 @@ const CALLED: &CStr = c"
 ";
 
 fn create(cuda: &Cuda) -> Outcome<CUlinkState> {
-    let mut link = null_mut();
-    cu!(cuda, cuLinkCreate_v2(0, null_mut(), null_mut(), &mut link))?;
-    Ok(link)
+    Ok(get!(cuda, cuLinkCreate_v2(0, null_mut(), null_mut(), @))?)
 }
 
 fn add(cuda: &Cuda, link: CUlinkState, kind: CUjitInputType, bytes: &[u8]) -> Called {

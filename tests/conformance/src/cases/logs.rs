@@ -1,7 +1,7 @@
 //! The log of failed calls.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::file::File;
 use cuda_api::sys::{CUlimit, CUlogLevel};
 use std::ffi::{c_char, c_void};
@@ -20,9 +20,8 @@ unsafe extern "C" fn logged(_: *mut c_void, level: CUlogLevel, text: *mut c_char
 
 cases! {
     fn a_failed_call_is_logged(cuda, primary) {
-        let (mut iterator, mut pointer) = (0, 0);
-        cu!(cuda, cuLogsCurrent(&mut iterator, 0))?;
-        cu!(cuda, cuMemAlloc_v2(&mut pointer, 16))?;
+        let mut iterator = get!(cuda, cuLogsCurrent(@, 0))?;
+        get!(cuda, cuMemAlloc_v2(@, 16))?;
         refused!(cu!(cuda, cuMemAlloc_v2(null_mut(), 1)), INVALID_VALUE);
         let (mut text, mut size) = (vec![1u8; 4096], 4096);
         let to = text.as_mut_ptr().cast();
@@ -45,8 +44,7 @@ cases! {
     }
 
     fn callbacks_receive_messages_until_they_are_unregistered(cuda, primary) {
-        let mut handle = null_mut();
-        cu!(cuda, cuLogsRegisterCallback(Some(logged), null_mut(), &mut handle))?;
+        let handle = get!(cuda, cuLogsRegisterCallback(Some(logged), null_mut(), @))?;
         refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxSetLimit(CUlimit(99), 1)), INVALID_VALUE);
         cu!(cuda, cuLogsUnregisterCallback(handle))?;

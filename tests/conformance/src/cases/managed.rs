@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::parameter;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CU_STREAM_LEGACY, CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemLocation,
@@ -17,8 +17,7 @@ const INVALID: i32 = -2;
 cases! {
     fn host_and_device_see_each_others_writes(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
-        let mut pointer = 0;
-        cu!(cuda, cuMemAllocManaged(&mut pointer, 4096, GLOBAL))?;
+        let mut pointer = get!(cuda, cuMemAllocManaged(@, 4096, GLOBAL))?;
         // SAFETY: managed memory has this address on the host too, and no kernel is running.
         let words = || unsafe { std::slice::from_raw_parts_mut(pointer as *mut u32, 1024) };
         words().fill(40);
@@ -93,9 +92,8 @@ cases! {
     }
 
     fn batches_of_hints_are_checked_and_remembered(cuda, primary) {
-        let (mut managed, mut stream) = (0, null_mut());
-        cu!(cuda, cuMemAllocManaged(&mut managed, 4 << 20, GLOBAL))?;
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let managed = get!(cuda, cuMemAllocManaged(@, 4 << 20, GLOBAL))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let device = cuda.alloc(1 << 20)?;
         let (mut at, mut sizes) = ([managed], [1usize << 20]);
         let kind = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;

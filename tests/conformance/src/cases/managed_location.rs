@@ -1,7 +1,7 @@
 //! Managed memory: hints that name a kind of location, several attributes at once, and streams.
 
 use super::cases;
-use crate::cuda::{cu, refused, same};
+use crate::cuda::{cu, get, refused, same};
 use cuda_api::sys::{
     CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemAllocationType, CUmemLocation,
     CUmemLocationType as Kind,
@@ -16,9 +16,8 @@ const SIZE: usize = 1 << 20;
 
 cases! {
     fn locations_have_a_kind(cuda, primary) {
-        let (mut pointer, mut stream) = (0, null_mut());
-        cu!(cuda, cuMemAllocManaged(&mut pointer, SIZE, 1))?;
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let pointer = get!(cuda, cuMemAllocManaged(@, SIZE, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let (preferred, mostly) =
             (Advice::CU_MEM_ADVISE_SET_PREFERRED_LOCATION, Advice::CU_MEM_ADVISE_SET_READ_MOSTLY);
         cu!(cuda, cuMemAdvise_v2(pointer, SIZE, mostly, DEVICE))?;
@@ -50,9 +49,8 @@ cases! {
     }
 
     fn memory_is_attached_to_a_stream(cuda, primary) {
-        let (mut pointer, mut stream) = (0, null_mut());
-        cu!(cuda, cuMemAllocManaged(&mut pointer, 4096, 1))?;
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let pointer = get!(cuda, cuMemAllocManaged(@, 4096, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let (host, single) = (2, 4);
         cu!(cuda, cuStreamAttachMemAsync(stream, pointer, 0, single))?;
         cu!(cuda, cuMemsetD32Async(pointer, 7, 16, stream))?;
@@ -69,9 +67,8 @@ cases! {
 
     fn pools_are_found_by_location(cuda, primary) {
         let (mut device, pinned) = (DEVICE, CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED);
-        let (mut expected, mut found) = (null_mut(), null_mut());
-        cu!(cuda, cuDeviceGetDefaultMemPool(&mut expected, 0))?;
-        cu!(cuda, cuMemGetDefaultMemPool(&mut found, &mut device, pinned))?;
+        let expected = get!(cuda, cuDeviceGetDefaultMemPool(@, 0))?;
+        let mut found = get!(cuda, cuMemGetDefaultMemPool(@, &mut device, pinned))?;
         same!(found, expected);
         found = null_mut();
         cu!(cuda, cuMemGetMemPool(&mut found, &mut device, pinned))?;

@@ -1,7 +1,7 @@
 //! Managed variables of libraries.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, parameter, refused, same};
 use cuda_api::sys::{CUfunction, CUlibrary, CUpointer_attribute as Attribute};
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -85,9 +85,8 @@ cases! {
         }
         cu!(cuda, cuCtxSynchronize())?;
         same!((read(counter), read(last), read(table + 8)), (31, 21, 3));
-        let (mut stream, mut event) = (null_mut(), null_mut());
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-        cu!(cuda, cuEventCreate(&mut event, 0))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
+        let event = get!(cuda, cuEventCreate(@, 0))?;
         write(counter, 100);
         cuda.launch(increase, [1, 1], stream, &mut [parameter(&amount)])?;
         cu!(cuda, cuStreamSynchronize(stream))?;

@@ -1,7 +1,7 @@
 //! Device memory, host memory, copies, and memsets.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::free_memory::leaves_free_memory;
 use cuda_api::sys::{
     CUDA_MEMCPY2D, CUdevice_attribute, CUmemDecompressAlgorithm, CUmemDecompressParams,
@@ -11,9 +11,8 @@ use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
 
 cases! {
     fn allocations_are_distinct_and_freed_once(cuda, primary) {
-        let (mut first, mut second) = (0, 0);
-        cu!(cuda, cuMemAlloc_v2(&mut first, 1 << 20))?;
-        cu!(cuda, cuMemAlloc_v2(&mut second, 100))?;
+        let mut first = get!(cuda, cuMemAlloc_v2(@, 1 << 20))?;
+        let second = get!(cuda, cuMemAlloc_v2(@, 100))?;
         ensure!(first.abs_diff(second) >= 100, "{first:#x} and {second:#x} overlap");
         same!((first % 256, second % 256), (0, 0));
         let (mut base, mut size) = (0, 0);
@@ -130,10 +129,9 @@ cases! {
     }
 
     fn pinned_memory_is_seen_by_the_device(cuda, primary) {
-        let (mut host, mut device, mut flags) = (null_mut(), 0, 0);
-        cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
-        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
-        cu!(cuda, cuMemHostGetFlags(&mut flags, host))?;
+        let host = get!(cuda, cuMemHostAlloc(@, 4096, 2))?;
+        let device = get!(cuda, cuMemHostGetDevicePointer_v2(@, host, 0))?;
+        let flags = get!(cuda, cuMemHostGetFlags(@, host))?;
         ensure!(flags & 2 != 0, "the flags are {flags}");
         cu!(cuda, cuMemsetD8_v2(device, 9, 4096))?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -189,10 +187,8 @@ cases! {
     }
 
     fn setting_host_memory_waits(cuda, primary) {
-        let mut host = null_mut();
-        cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
-        let mut address = 0;
-        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut address, host, 0))?;
+        let host = get!(cuda, cuMemHostAlloc(@, 4096, 0))?;
+        let address = get!(cuda, cuMemHostGetDevicePointer_v2(@, host, 0))?;
         // SAFETY: the memory was just allocated, and no other thread uses it.
         let last = || unsafe { host.cast::<u8>().add(4095).read_volatile() };
         for round in 1..20u8 {

@@ -1,7 +1,7 @@
 //! Modules and libraries.
 
 use super::cases;
-use crate::cuda::{Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Outcome, cu, ensure, get, parameter, refused, same};
 use crate::kernels::{FAT_BINARY, FILL};
 use cuda_api::sys::CUjit_option;
 use std::ptr::{null, null_mut};
@@ -58,8 +58,7 @@ cases! {
         cu!(cuda, cuModuleEnumerateFunctions(functions.as_mut_ptr(), 2, module))?;
         let mut names = Vec::new();
         for function in functions {
-            let mut name = null();
-            cu!(cuda, cuFuncGetName(&mut name, function))?;
+            let name = get!(cuda, cuFuncGetName(@, function))?;
             // SAFETY: the library returns a string that lives as long as the module.
             names.push(unsafe { std::ffi::CStr::from_ptr(name) }.to_owned());
         }
@@ -101,8 +100,7 @@ cases! {
         cuda.upload(step()?, &[7u32])?;
         // The second context is created twice, the second time perhaps at the same addresses.
         for _ in 0..2 {
-            let mut second = null_mut();
-            cu!(cuda, cuCtxCreate_v2(&mut second, 0, device))?;
+            let second = get!(cuda, cuCtxCreate_v2(@, 0, device))?;
             same!(cuda.download::<u32>(step()?, 1)?, [5]);
             cuda.upload(step()?, &[9u32])?;
             same!(cuda.download::<u32>(step()?, 1)?, [9]);

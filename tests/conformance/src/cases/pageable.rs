@@ -2,7 +2,7 @@
 //! these, while the program copies, forks, and changes the memory.
 
 use super::cases;
-use crate::cuda::{Cuda, Failure, Outcome, cu, ensure, same};
+use crate::cuda::{Cuda, Failure, Outcome, cu, ensure, get, same};
 use cuda_api::sys::CUcontext;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -265,8 +265,7 @@ cases! {
             unsafe { memory.at.write_bytes(7, len) };
             cu!(cuda, cuMemHostRegister_v2(memory.at.cast(), len, 0))?;
             cu!(cuda, cuMemHostUnregister(memory.at.cast()))?;
-            let mut host = null_mut();
-            cu!(cuda, cuMemHostAlloc(&mut host, len, 0))?;
+            let host = get!(cuda, cuMemHostAlloc(@, len, 0))?;
             // SAFETY: the memory has these bytes, and nothing else uses it.
             let bytes = unsafe { std::slice::from_raw_parts_mut(host.cast::<u8>(), len) };
             ensure!(!bytes.contains(&7), "the memory has old contents");

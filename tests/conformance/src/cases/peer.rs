@@ -1,7 +1,7 @@
 //! Access from one device to the memory of another. With one device, only errors can be observed.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUatomicOperation, CUcontext, CUdevice_P2PAttribute as Peer, CUmemAccess_flags as Access,
@@ -28,16 +28,13 @@ pub(super) fn has_second(cuda: &Cuda) -> Outcome<bool> {
 
 /// Returns whether device 0 can access the memory of device 1.
 pub(super) fn reaches_second(cuda: &Cuda) -> Outcome<bool> {
-    let mut can = 0;
-    cu!(cuda, cuDeviceCanAccessPeer(&mut can, 0, 1))?;
+    let can = get!(cuda, cuDeviceCanAccessPeer(@, 0, 1))?;
     Ok(can == 1)
 }
 
 /// Creates a context on a device, which becomes the current one.
 pub(super) fn context(cuda: &Cuda, device: i32) -> Outcome<CUcontext> {
-    let mut context = null_mut();
-    cu!(cuda, cuCtxCreate_v2(&mut context, 0, device))?;
-    Ok(context)
+    Ok(get!(cuda, cuCtxCreate_v2(@, 0, device))?)
 }
 
 cases! {
@@ -173,8 +170,7 @@ cases! {
         }
         let far = context(cuda, 1)?;
         let near = context(cuda, 0)?;
-        let mut pool = null_mut();
-        cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
+        let pool = get!(cuda, cuDeviceGetDefaultMemPool(@, 0))?;
         let there = |id| CUmemLocation { type_: Place::CU_MEM_LOCATION_TYPE_DEVICE, id };
         let (read_write, none) =
             (Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, Access::CU_MEM_ACCESS_FLAGS_PROT_NONE);
@@ -187,8 +183,7 @@ cases! {
         let mut given = CUmemAccessDesc { location: there(1), flags: read_write };
         cu!(cuda, cuMemPoolSetAccess(pool, &given, 1))?;
         same!((access(0)?, access(1)?), (read_write, read_write));
-        let mut memory = 0;
-        cu!(cuda, cuMemAllocAsync(&mut memory, 4096, null_mut()))?;
+        let memory = get!(cuda, cuMemAllocAsync(@, 4096, null_mut()))?;
         cu!(cuda, cuCtxSynchronize())?;
         cuda.upload(memory, &[40u32; 1024])?;
         cu!(cuda, cuCtxSetCurrent(far))?;

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType,
     CUmemLocation, CUmemLocationType, CUmemPool_attribute as A, CUmemPoolProps, CUmemoryPool,
@@ -34,9 +34,7 @@ fn properties(max_size: usize) -> CUmemPoolProps {
 }
 
 fn pool(cuda: &Cuda, max_size: usize) -> Outcome<CUmemoryPool> {
-    let mut pool = null_mut();
-    cu!(cuda, cuMemPoolCreate(&mut pool, &properties(max_size)))?;
-    Ok(pool)
+    Ok(get!(cuda, cuMemPoolCreate(@, &properties(max_size)))?)
 }
 
 fn amount(cuda: &Cuda, pool: CUmemoryPool, which: A) -> Outcome<u64> {
@@ -51,9 +49,7 @@ fn set(cuda: &Cuda, pool: CUmemoryPool, which: A, mut value: u64) -> Outcome {
 }
 
 fn from_pool(cuda: &Cuda, pool: CUmemoryPool, bytes: usize, stream: CUstream) -> Outcome<u64> {
-    let mut pointer = 0;
-    cu!(cuda, cuMemAllocFromPoolAsync(&mut pointer, bytes, pool, stream))?;
-    Ok(pointer)
+    Ok(get!(cuda, cuMemAllocFromPoolAsync(@, bytes, pool, stream))?)
 }
 
 cases! {
@@ -95,9 +91,8 @@ cases! {
     }
 
     fn a_device_has_a_default_and_a_current_pool(cuda, primary = (device, _)) {
-        let (mut default, mut current) = (null_mut(), null_mut());
-        cu!(cuda, cuDeviceGetDefaultMemPool(&mut default, device))?;
-        cu!(cuda, cuDeviceGetMemPool(&mut current, device))?;
+        let default = get!(cuda, cuDeviceGetDefaultMemPool(@, device))?;
+        let mut current = get!(cuda, cuDeviceGetMemPool(@, device))?;
         same!(current, default);
         refused!(cu!(cuda, cuDeviceGetDefaultMemPool(&mut current, 99)), INVALID_DEVICE);
         ensure!(cu!(cuda, cuMemPoolDestroy(default)).is_err(), "the default pool was destroyed");

@@ -1,7 +1,7 @@
 //! Memory pools that several processes use.
 
 use super::cases;
-use crate::cuda::{Cuda, Failure, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Failure, Outcome, cu, get, refused, same};
 use crate::peer::{Channel, Peer, Role};
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType as Handles, CUmemAllocationType,
@@ -37,9 +37,7 @@ fn pool(cuda: &Cuda, kind: Handles) -> Outcome<CUmemoryPool> {
         usage: 0,
         reserved: [0; 54],
     };
-    let mut pool = null_mut();
-    cu!(cuda, cuMemPoolCreate(&mut pool, &properties))?;
-    Ok(pool)
+    Ok(get!(cuda, cuMemPoolCreate(@, &properties))?)
 }
 
 /// Exports a pool, and returns its file descriptor.
@@ -55,15 +53,12 @@ fn descriptor(number: i32) -> *mut c_void {
 }
 
 fn imported(cuda: &Cuda, file: i32) -> Outcome<CUmemoryPool> {
-    let mut pool = null_mut();
-    cu!(cuda, cuMemPoolImportFromShareableHandle(&mut pool, descriptor(file), FILE, 0))?;
-    Ok(pool)
+    Ok(get!(cuda, cuMemPoolImportFromShareableHandle(@, descriptor(file), FILE, 0))?)
 }
 
 /// Allocates memory from a pool, and fills it with a byte.
 fn filled(cuda: &Cuda, pool: CUmemoryPool, bytes: usize, byte: u8) -> Outcome<u64> {
-    let mut pointer = 0;
-    cu!(cuda, cuMemAllocFromPoolAsync(&mut pointer, bytes, pool, null_mut()))?;
+    let pointer = get!(cuda, cuMemAllocFromPoolAsync(@, bytes, pool, null_mut()))?;
     cu!(cuda, cuMemsetD8Async(pointer, byte, bytes, null_mut()))?;
     cu!(cuda, cuCtxSynchronize())?;
     Ok(pointer)

@@ -1,7 +1,7 @@
 //! Streams: order, host functions, and capture.
 
 use super::cases;
-use crate::cuda::{DefaultStream, Failure, cu, ensure, parameter, refused, same};
+use crate::cuda::{DefaultStream, Failure, cu, ensure, get, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUaccessPolicyWindow, CUaccessProperty, CUdevice_attribute, CUlaunchAttributeID,
@@ -27,8 +27,7 @@ cases! {
     fn work_in_a_stream_is_ordered(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let pointer = cuda.alloc(4096)?;
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let mut stream = get!(cuda, cuStreamCreate(@, 1))?;
         cu!(cuda, cuMemsetD32Async(pointer, 1, 1024, stream))?;
         let (value, count) = (2u32, 1024u32);
         let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
@@ -44,8 +43,7 @@ cases! {
     }
 
     fn host_functions_run_in_order(cuda, primary) {
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         for value in [1, 2, 3] {
             cu!(cuda, cuLaunchHostFunc(stream, Some(step), digit(value)))?;
         }
@@ -58,8 +56,7 @@ cases! {
         let flag = cuda.alloc(4)?;
         cu!(cuda, cuMemsetD32_v2(flag, 0, 1))?;
         cu!(cuda, cuCtxSynchronize())?;
-        let mut other = null_mut();
-        cu!(cuda, cuStreamCreate(&mut other, 1))?;
+        let other = get!(cuda, cuStreamCreate(@, 1))?;
         cu!(cuda, cuStreamWaitValue32_v2(null_mut(), flag, 1, 1))?;
         refused!(cu!(cuda, cuStreamQuery(null_mut())), NOT_READY);
         let context = context.expose_provenance();
@@ -93,8 +90,7 @@ cases! {
         cu!(cuda, cuMemsetD32Async(pointer, 9, 16, stream))?;
         cu!(cuda, cuStreamEndCapture(stream, &mut graph))?;
         same!(cuda.download::<u32>(pointer, 1)?, [1]);
-        let mut nodes = 0;
-        cu!(cuda, cuGraphGetNodes(graph, null_mut(), &mut nodes))?;
+        let nodes = get!(cuda, cuGraphGetNodes(graph, null_mut(), @))?;
         same!(nodes, 1);
         cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
         cu!(cuda, cuGraphLaunch(exec, stream))?;
@@ -144,8 +140,7 @@ cases! {
                 continue;
             }
             ended?;
-            let mut exec = null_mut();
-            cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+            let exec = get!(cuda, cuGraphInstantiateWithFlags(@, graph, 0))?;
             cu!(cuda, cuGraphLaunch(exec, first))?;
             cu!(cuda, cuStreamSynchronize(first))?;
             same!(cuda.download::<u32>(pointer, 4)?, [1, 2, 3, 0]);
@@ -165,9 +160,8 @@ cases! {
     }
 
     fn attributes_are_copied(cuda, primary) {
-        let (mut from, mut to) = (null_mut(), null_mut());
-        cu!(cuda, cuStreamCreate(&mut from, 1))?;
-        cu!(cuda, cuStreamCreate(&mut to, 1))?;
+        let from = get!(cuda, cuStreamCreate(@, 1))?;
+        let to = get!(cuda, cuStreamCreate(@, 1))?;
         let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
         let yielding = CUsynchronizationPolicy::CU_SYNC_POLICY_YIELD;
         let mut value = CUstreamAttrValue { pad: [0; 64] };
@@ -239,8 +233,7 @@ cases! {
         same!(shown(found), (pointer, 4096, 1.0, 2, 1));
         let set = cu!(cuda, cuGraphKernelNodeSetAttribute(node, which, &window(4096, 2.0, streaming)));
         refused!(set, INVALID_VALUE);
-        let mut exec = null_mut();
-        cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 8))?;
+        let exec = get!(cuda, cuGraphInstantiateWithFlags(@, graph, 8))?;
         cu!(cuda, cuGraphLaunch(exec, stream))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(pointer, 16)?, [7; 16]);

@@ -2,10 +2,9 @@
 
 use super::cases;
 use crate::cuda::parameter;
-use crate::cuda::{cu, refused, same};
+use crate::cuda::{cu, get, refused, same};
 use crate::kernels;
 use cuda_api::sys::{CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation};
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const GEQ: u32 = 0;
@@ -29,9 +28,8 @@ cases! {
         let (flag, data) = (cuda.alloc(16)?, cuda.alloc(4)?);
         cu!(cuda, cuMemsetD32_v2(flag, 0, 4))?;
         cu!(cuda, cuMemsetD32_v2(data, 1, 1))?;
-        let (mut waiting, mut writing) = (null_mut(), null_mut());
-        cu!(cuda, cuStreamCreate(&mut waiting, 1))?;
-        cu!(cuda, cuStreamCreate(&mut writing, 1))?;
+        let waiting = get!(cuda, cuStreamCreate(@, 1))?;
+        let writing = get!(cuda, cuStreamCreate(@, 1))?;
         cu!(cuda, cuCtxSynchronize())?;
         for (wait, write, flags) in [(5u32, 6u32, GEQ), (7, 7, EQ), (8, 12, AND), (!8, 16, NOR)] {
             cu!(cuda, cuStreamWaitValue32_v2(waiting, flag, wait, flags))?;
@@ -56,10 +54,9 @@ cases! {
     }
 
     fn the_host_can_write_the_value(cuda, primary) {
-        let (mut host, mut device, mut stream) = (null_mut(), 0, null_mut());
-        cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
-        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let host = get!(cuda, cuMemHostAlloc(@, 4096, 2))?;
+        let device = get!(cuda, cuMemHostGetDevicePointer_v2(@, host, 0))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         // SAFETY: the memory has 4096 bytes, and these words are accessed only atomically.
         let word = |index: usize| unsafe { AtomicU32::from_ptr(host.cast::<u32>().add(index)) };
         word(0).store(0, Ordering::SeqCst);
@@ -79,8 +76,7 @@ cases! {
     fn batches_run_in_order(cuda, primary) {
         let flag = cuda.alloc(16)?;
         cu!(cuda, cuMemsetD32_v2(flag, 0, 4))?;
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         cu!(cuda, cuCtxSynchronize())?;
         let mut batch = [
             operation(Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32, flag, 1, 0),

@@ -1,7 +1,7 @@
 //! Properties of streams, callbacks, and the first forms of calls for streams and events.
 
 use super::cases;
-use crate::cuda::{cu, ensure, parameter, refused, same};
+use crate::cuda::{cu, ensure, get, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUresult, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
@@ -48,10 +48,9 @@ cases! {
     }
 
     fn a_callback_runs_after_the_work_before_it(cuda, primary) {
-        let (mut host, mut device, mut stream) = (null_mut(), 0, null_mut());
-        cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
-        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let host = get!(cuda, cuMemHostAlloc(@, 4096, 2))?;
+        let device = get!(cuda, cuMemHostGetDevicePointer_v2(@, host, 0))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         cu!(cuda, cuMemsetD32Async(device, 42, 1, stream))?;
         cu!(cuda, cuStreamAddCallback(stream, Some(callback), host, 0))?;
         cu!(cuda, cuMemsetD32Async(device, 43, 1, stream))?;

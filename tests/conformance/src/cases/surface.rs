@@ -1,7 +1,7 @@
 //! Surface objects, and the instructions that read and write them.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use crate::images::{array, floats, of_array, plain, ramp, run, sample, texture};
 use cuda_api::sys::{
     CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST, CUDA_RESOURCE_DESC, CUarray, CUresourcetype,
@@ -10,9 +10,7 @@ use std::ffi::CStr;
 use std::ptr::null_mut;
 
 fn surface(cuda: &Cuda, source: CUarray) -> Outcome<u64> {
-    let mut object = 0;
-    cu!(cuda, cuSurfObjectCreate(&mut object, &of_array(source)))?;
-    Ok(object)
+    Ok(get!(cuda, cuSurfObjectCreate(@, &of_array(source)))?)
 }
 
 /// Runs a kernel and returns the first word of each output.

@@ -2,7 +2,7 @@
 //! 8 bits that filtering uses.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use crate::images::{
     array, filtered, floats, of_array, of_mipmap, plain, put, ramp, run, sample, texture,
 };
@@ -264,8 +264,7 @@ cases! {
     fn a_view_restricts_a_texture_to_some_layers(cuda, primary) {
         let planes = array(cuda, &floats([4, 4, 5], CUDA_ARRAY3D_LAYERED), &ramp(80))?;
         let view = CUDA_RESOURCE_VIEW_DESC { firstLayer: 2, lastLayer: 3, ..of_floats([4, 4, 5]) };
-        let mut object = 0;
-        cu!(cuda, cuTexObjectCreate(&mut object, &of_array(planes), &plain(), &view))?;
+        let mut object = get!(cuda, cuTexObjectCreate(@, &of_array(planes), &plain(), &view))?;
         let found = run(cuda, c"layered2d", object, &[[0; 4], [1, 0, 0, 0]])?;
         same!([found[0][0], found[1][0]].map(f32::from_bits), [32.0, 48.0]);
         destroy(cuda, &[object])?;

@@ -1,7 +1,7 @@
 //! Texture references and surface references, which kernels name.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, get, parameter, refused, same};
 use crate::images::{floats, put, ramp};
 use cuda_api::sys::{
     CU_PARAM_TR_DEFAULT, CU_TRSA_OVERRIDE_FORMAT, CU_TRSF_NORMALIZED_COORDINATES,
@@ -98,8 +98,7 @@ fn array(cuda: &Cuda) -> Outcome<CUarray> {
         NumChannels: 1,
         Flags: CUDA_ARRAY3D_SURFACE_LDST,
     };
-    let mut array = null_mut();
-    cu!(cuda, cuArray3DCreate_v2(&mut array, &descriptor))?;
+    let array = get!(cuda, cuArray3DCreate_v2(@, &descriptor))?;
     let values: Vec<f32> = (0..8u8).map(|number| f32::from(number) * 10.0).collect();
     cu!(cuda, cuMemcpyHtoA_v2(array, 0, values.as_ptr().cast(), 32))?;
     Ok(array)
@@ -140,8 +139,7 @@ cases! {
         // A change applies to later launches.
         cu!(cuda, cuTexRefSetFilterMode(image, CUfilter_mode::CU_TR_FILTER_MODE_LINEAR))?;
         same!(read(cuda, filtered, to, 3.0f32)?, 25.0);
-        let mut found = null_mut();
-        cu!(cuda, cuTexRefGetArray(&mut found, image))?;
+        let found = get!(cuda, cuTexRefGetArray(@, image))?;
         same!(found, array);
         let (mut mode, mut filter) = (CUaddress_mode(9), CUfilter_mode(9));
         cu!(cuda, cuTexRefGetAddressMode(&mut mode, image, 0))?;

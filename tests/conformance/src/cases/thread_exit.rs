@@ -1,7 +1,7 @@
 //! Threads that exit, with work in their default streams.
 
 use super::cases;
-use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use cuda_api::sys::{CUcontext, CUevent, CUfunction, CUstream, CUstreamCaptureMode};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
@@ -177,8 +177,7 @@ cases! {
                 // SAFETY: the case waits until the thread has exited.
                 let cuda = unsafe { &*std::ptr::with_exposed_provenance::<Cuda>(at) };
                 let calls = || -> Called {
-                    let mut event = null_mut();
-                    cu!(cuda, cuEventCreate(&mut event, 0))?;
+                    let event = get!(cuda, cuEventCreate(@, 0))?;
                     let function = without_provenance_mut(function);
                     cuda.launch(function, [1, 1], own_stream(), &mut [parameter(&counter)])?;
                     cu!(cuda, cuEventRecord(event, own_stream()))?;

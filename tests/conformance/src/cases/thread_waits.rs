@@ -1,7 +1,7 @@
 //! Threads that wait, in their default streams, for work behind another thread's host function.
 
 use super::cases;
-use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use cuda_api::sys::{CUcontext, CUevent, CUevent_flags, CUstream};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
@@ -109,8 +109,7 @@ impl Shared {
     /// Queues work behind the host function in this thread's default stream, and waits for it.
     fn wait(&self, cuda: &Cuda, wait: Wait, flags: u32) -> Outcome {
         cu!(cuda, cuCtxSetCurrent(self.context))?;
-        let mut event = null_mut();
-        cu!(cuda, cuEventCreate(&mut event, flags))?;
+        let event = get!(cuda, cuEventCreate(@, flags))?;
         cu!(cuda, cuStreamWaitEvent(stream(OWN), self.behind, 0))?;
         cu!(cuda, cuMemsetD32Async(self.memory, 6, 1, stream(OWN)))?;
         cu!(cuda, cuEventRecord(event, stream(OWN)))?;

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, parameter};
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, get, refused, same};
 use crate::kernels;
 use cuda_api::sys::{
     CUdevice, CUdevice_attribute, CUmemAccess_flags as Access, CUmemAccessDesc,
@@ -117,9 +117,8 @@ cases! {
     fn mappings_follow_the_rules(cuda, primary = (device, _)) {
         let prop = on(device);
         let size = granularity(cuda, &prop)?;
-        let (mut handle, mut at) = (0, 0);
-        cu!(cuda, cuMemCreate(&mut handle, size, &prop, 0))?;
-        cu!(cuda, cuMemAddressReserve(&mut at, 4 * size, 0, 0, 0))?;
+        let handle = get!(cuda, cuMemCreate(@, size, &prop, 0))?;
+        let at = get!(cuda, cuMemAddressReserve(@, 4 * size, 0, 0, 0))?;
         let next = at + size as u64;
         refused!(cu!(cuda, cuMemMap(at, size, size, handle, 0)), NOT_SUPPORTED);
         refused!(cu!(cuda, cuMemMap(at, size, 0, handle, 1)), INVALID_VALUE);

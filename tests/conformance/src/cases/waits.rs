@@ -1,7 +1,7 @@
 //! Each way to wait for a stream's work, with everything that must be complete when the wait ends.
 
 use super::cases;
-use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
 use cuda_api::sys::{CUcontext, CUevent, CUstream, CUstreamCaptureMode};
 use std::ffi::{CStr, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
@@ -54,8 +54,7 @@ impl Waiter {
         let (_, context) = cuda.primary()?;
         let mut streams: Vec<CUstream> = vec![null_mut()];
         for flags in [0, 1] {
-            let mut stream = null_mut();
-            cu!(cuda, cuStreamCreate(&mut stream, flags))?;
+            let stream = get!(cuda, cuStreamCreate(@, flags))?;
             streams.push(stream);
         }
         let mut events: [CUevent; 2] = [null_mut(); 2];

@@ -1,7 +1,7 @@
 //! Texture objects, surface objects, and references of modules to textures and surfaces.
 
 use super::object::{Call, Kind, Object, calls};
-use crate::cuda::{Called, Cuda, Outcome, cu, parameter};
+use crate::cuda::{Called, Cuda, Outcome, cu, get, parameter};
 use crate::images::{array, floats, of_array, plain, ramp, texture};
 use cuda_api::sys::{
     CU_TRSA_OVERRIDE_FORMAT, CUDA_ARRAY3D_SURFACE_LDST, CUDA_RESOURCE_VIEW_DESC, CUarray,
@@ -71,9 +71,8 @@ fn line(cuda: &Cuda) -> Outcome<CUarray> {
 
 /// Runs a kernel that reads from an object.
 fn used(cuda: &Cuda, name: &CStr, object: u64) -> Called {
-    let (mut module, mut kernel) = (null_mut(), null_mut());
-    cu!(cuda, cuModuleLoadData(&mut module, USES.as_ptr().cast()))?;
-    cu!(cuda, cuModuleGetFunction(&mut kernel, module, name.as_ptr()))?;
+    let module = get!(cuda, cuModuleLoadData(@, USES.as_ptr().cast()))?;
+    let kernel = get!(cuda, cuModuleGetFunction(@, module, name.as_ptr()))?;
     cuda.launch(kernel, [1, 1], null_mut(), &mut [parameter(&object)])?;
     cu!(cuda, cuCtxSynchronize())
 }
@@ -133,9 +132,7 @@ fn surface(cuda: &Cuda) -> Outcome<Object> {
 }
 
 fn load(cuda: &Cuda) -> Outcome<CUmodule> {
-    let mut module = null_mut();
-    cu!(cuda, cuModuleLoadData(&mut module, REFERENCES.as_ptr().cast()))?;
-    Ok(module)
+    Ok(get!(cuda, cuModuleLoadData(@, REFERENCES.as_ptr().cast()))?)
 }
 
 fn of_reference(reference: CUtexref) -> Vec<(&'static str, Call)> {
@@ -146,8 +143,7 @@ fn of_reference(reference: CUtexref) -> Vec<(&'static str, Call)> {
         "set-flags" => |cuda| cu!(cuda, cuTexRefSetFlags(reference, 0)),
         "set-format" => |cuda| cu!(cuda, cuTexRefSetFormat(reference, FLOAT, 1)),
         "set-address" => |cuda| {
-            let mut memory = 0;
-            cu!(cuda, cuMemAlloc_v2(&mut memory, 4096))?;
+            let memory = get!(cuda, cuMemAlloc_v2(@, 4096))?;
             cu!(cuda, cuTexRefSetAddress_v2(&mut 0, reference, memory, 4096))
         },
     }

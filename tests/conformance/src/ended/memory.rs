@@ -1,7 +1,7 @@
 //! Managed memory, and host memory that the driver knows.
 
 use super::object::{Call, Kind, Object, calls, output};
-use crate::cuda::{Cuda, Failure, Outcome, cu};
+use crate::cuda::{Cuda, Failure, Outcome, cu, get};
 use cuda_api::sys::{
     CUmem_advise as Advice, CUmem_range_attribute as Range, CUpointer_attribute as Pointer,
 };
@@ -21,8 +21,7 @@ const MAPPED: u32 = 2;
 const KIND: Pointer = Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
 
 fn managed(cuda: &Cuda) -> Outcome<Object> {
-    let mut pointer = 0;
-    cu!(cuda, cuMemAllocManaged(&mut pointer, BYTES, 1))?;
+    let pointer = get!(cuda, cuMemAllocManaged(@, BYTES, 1))?;
     let calls = calls! {
         "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
         "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
@@ -51,9 +50,8 @@ fn of_host(host: *mut c_void, device: u64) -> Vec<(&'static str, Call)> {
 }
 
 fn host(cuda: &Cuda) -> Outcome<Object> {
-    let (mut host, mut device) = (null_mut(), 0);
-    cu!(cuda, cuMemHostAlloc(&mut host, BYTES, MAPPED))?;
-    cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
+    let host = get!(cuda, cuMemHostAlloc(@, BYTES, MAPPED))?;
+    let device = get!(cuda, cuMemHostGetDevicePointer_v2(@, host, 0))?;
     let mut calls = of_host(host, device);
     calls.extend(calls! {
         "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(device, 1, 1)),

@@ -1,7 +1,7 @@
 //! Memory pools and their memory.
 
 use super::object::{Call, Kind, Object, calls, output};
-use crate::cuda::{Cuda, Outcome, cu};
+use crate::cuda::{Cuda, Outcome, cu, get};
 use cuda_api::sys::{
     CUmemAccess_flags as Access, CUmemAccessDesc, CUmemAllocationHandleType as Handles,
     CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute as Attribute,
@@ -30,9 +30,7 @@ fn create(cuda: &Cuda) -> Outcome<CUmemoryPool> {
         location: DEVICE,
         ..CUmemPoolProps::default()
     };
-    let mut pool = null_mut();
-    cu!(cuda, cuMemPoolCreate(&mut pool, &properties))?;
-    Ok(pool)
+    Ok(get!(cuda, cuMemPoolCreate(@, &properties))?)
 }
 
 fn exported(cuda: &Cuda, pool: CUmemoryPool) -> Outcome<File> {
@@ -91,8 +89,7 @@ fn memory(cuda: &Cuda) -> Outcome<Object> {
 
 /// Memory of the device's own pool.
 fn stream_memory(cuda: &Cuda) -> Outcome<Object> {
-    let mut pointer = 0;
-    cu!(cuda, cuMemAllocAsync(&mut pointer, 64, null_mut()))?;
+    let pointer = get!(cuda, cuMemAllocAsync(@, 64, null_mut()))?;
     let ends = calls! { "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)) };
     Ok(Object::new(of_memory(pointer), ends))
 }

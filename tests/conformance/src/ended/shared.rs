@@ -1,7 +1,7 @@
 //! Memory and events that a program shares with another process.
 
 use super::object::{Call, Kind, Object, calls, output};
-use crate::cuda::{Called, Cuda, Failure, Outcome, cu};
+use crate::cuda::{Called, Cuda, Failure, Outcome, cu, get};
 use crate::peer::{Channel, Peer, Role};
 use cuda_api::sys::{
     CUevent, CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle,
@@ -44,15 +44,11 @@ fn handle_of(cuda: &Cuda, pointer: u64) -> Outcome<CUipcMemHandle> {
 }
 
 fn open(cuda: &Cuda, handle: CUipcMemHandle) -> Result<u64, crate::cuda::CallError> {
-    let mut pointer = 0;
-    cu!(cuda, cuIpcOpenMemHandle_v2(&mut pointer, handle, LAZY))?;
-    Ok(pointer)
+    Ok(get!(cuda, cuIpcOpenMemHandle_v2(@, handle, LAZY))?)
 }
 
 fn open_event(cuda: &Cuda, handle: CUipcEventHandle) -> Result<CUevent, crate::cuda::CallError> {
-    let mut event = null_mut();
-    cu!(cuda, cuIpcOpenEventHandle(&mut event, handle))?;
-    Ok(event)
+    Ok(get!(cuda, cuIpcOpenEventHandle(@, handle))?)
 }
 
 /// Exports memory and an event. When the other process orders it, destroys both, or resets this

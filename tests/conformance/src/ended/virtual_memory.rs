@@ -1,7 +1,7 @@
 //! Physical memory, reserved addresses, and mappings.
 
 use super::object::{Kind, Object, calls, output};
-use crate::cuda::{Called, Cuda, Outcome, cu};
+use crate::cuda::{Called, Cuda, Outcome, cu, get};
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType as Handles, CUmemAllocationProp,
     CUmemAllocationType, CUmemLocation, CUmemLocationType, CUpointer_attribute as Pointer,
@@ -32,15 +32,11 @@ fn create(cuda: &Cuda) -> Outcome<u64> {
         location: DEVICE,
         ..CUmemAllocationProp::default()
     };
-    let mut physical = 0;
-    cu!(cuda, cuMemCreate(&mut physical, BYTES, &properties, 0))?;
-    Ok(physical)
+    Ok(get!(cuda, cuMemCreate(@, BYTES, &properties, 0))?)
 }
 
 fn reserve(cuda: &Cuda) -> Outcome<u64> {
-    let mut address = 0;
-    cu!(cuda, cuMemAddressReserve(&mut address, BYTES, 0, 0, 0))?;
-    Ok(address)
+    Ok(get!(cuda, cuMemAddressReserve(@, BYTES, 0, 0, 0))?)
 }
 
 fn export(cuda: &Cuda, physical: u64) -> Result<File, crate::cuda::CallError> {

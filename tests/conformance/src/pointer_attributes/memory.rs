@@ -1,6 +1,6 @@
 //! Memory of each kind.
 
-use crate::cuda::{Called, Cuda, Failure, Outcome, cu};
+use crate::cuda::{Called, Cuda, Failure, Outcome, cu, get};
 use crate::kernels::FILL;
 use crate::peer::Peer;
 use cuda_api::sys::{
@@ -32,21 +32,18 @@ pub const KINDS: &[Kind] = &[
         pointer(cuda, base, move |cuda| cu!(cuda, cuMemFree_v2(base)))
     }),
     ("stream", |cuda| {
-        let (mut base, mut pool) = (0, null_mut());
-        cu!(cuda, cuMemAllocAsync(&mut base, BYTES, null_mut()))?;
-        cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
+        let base = get!(cuda, cuMemAllocAsync(@, BYTES, null_mut()))?;
+        let pool = get!(cuda, cuDeviceGetDefaultMemPool(@, 0))?;
         let found = pointer(cuda, base, move |cuda| cu!(cuda, cuMemFree_v2(base)))?;
         Ok(Pointer { pool: pool as u64, ..found })
     }),
     ("pool", pool),
     ("managed", |cuda| {
-        let mut base = 0;
-        cu!(cuda, cuMemAllocManaged(&mut base, BYTES, 1))?;
+        let base = get!(cuda, cuMemAllocManaged(@, BYTES, 1))?;
         pointer(cuda, base, move |cuda| cu!(cuda, cuMemFree_v2(base)))
     }),
     ("host", |cuda| {
-        let mut base = null_mut();
-        cu!(cuda, cuMemHostAlloc(&mut base, BYTES, 2))?;
+        let base = get!(cuda, cuMemHostAlloc(@, BYTES, 2))?;
         pointer(cuda, base as u64, move |cuda| cu!(cuda, cuMemFreeHost(base)))
     }),
     ("registered", |cuda| {
@@ -67,8 +64,7 @@ pub const KINDS: &[Kind] = &[
     ("graph", graph),
     ("imported", imported),
     ("reserved", |cuda| {
-        let mut base = 0;
-        cu!(cuda, cuMemAddressReserve(&mut base, 2 * CHUNK, 0, 0, 0))?;
+        let base = get!(cuda, cuMemAddressReserve(@, 2 * CHUNK, 0, 0, 0))?;
         let free = move |cuda: &Cuda| cu!(cuda, cuMemAddressFree(base, 2 * CHUNK));
         Ok(Pointer { size: 2 * CHUNK, ..pointer(cuda, base, free)? })
     }),
@@ -79,8 +75,7 @@ pub const KINDS: &[Kind] = &[
         pointer(cuda, base, |_| Ok(()))
     }),
     ("freed-host", |cuda| {
-        let mut base = null_mut();
-        cu!(cuda, cuMemHostAlloc(&mut base, BYTES, 2))?;
+        let base = get!(cuda, cuMemHostAlloc(@, BYTES, 2))?;
         cu!(cuda, cuMemFreeHost(base))?;
         pointer(cuda, base as u64, |_| Ok(()))
     }),
@@ -128,8 +123,7 @@ impl Pointer {
 
 /// Describes memory of [`BYTES`] bytes.
 fn pointer(cuda: &Cuda, base: u64, free: impl Fn(&Cuda) -> Called + 'static) -> Outcome<Pointer> {
-    let mut context = null_mut();
-    cu!(cuda, cuCtxGetCurrent(&mut context))?;
+    let context = get!(cuda, cuCtxGetCurrent(@))?;
     let (address, free) = (base + 8, Box::new(free));
     Ok(Pointer { address, base, size: BYTES, mapping: None, context, pool: 0, free })
 }
@@ -159,9 +153,8 @@ fn properties() -> CUmemPoolProps {
 }
 
 fn pool(cuda: &Cuda) -> Outcome<Pointer> {
-    let (mut pool, mut base) = (null_mut(), 0);
-    cu!(cuda, cuMemPoolCreate(&mut pool, &properties()))?;
-    cu!(cuda, cuMemAllocFromPoolAsync(&mut base, BYTES, pool, null_mut()))?;
+    let pool = get!(cuda, cuMemPoolCreate(@, &properties()))?;
+    let base = get!(cuda, cuMemAllocFromPoolAsync(@, BYTES, pool, null_mut()))?;
     let found = pointer(cuda, base, move |cuda| {
         cu!(cuda, cuMemFree_v2(base))?;
         cu!(cuda, cuMemPoolDestroy(pool))

@@ -1,8 +1,7 @@
 //! A gate that holds back a stream's work until the case opens it or a time limit has passed.
 
-use crate::cuda::{Called, Cuda, Outcome, cu};
+use crate::cuda::{Called, Cuda, Outcome, cu, get};
 use cuda_api::sys::CUstream;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -72,9 +71,8 @@ pub struct Gate {
 
 impl Gate {
     pub fn new(cuda: &Cuda) -> Outcome<Self> {
-        let (mut word, mut device) = (null_mut(), 0);
-        cu!(cuda, cuMemHostAlloc(&mut word, 4096, 2))?;
-        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, word, 0))?;
+        let word = get!(cuda, cuMemHostAlloc(@, 4096, 2))?;
+        let device = get!(cuda, cuMemHostGetDevicePointer_v2(@, word, 0))?;
         // SAFETY: the memory was just allocated, and nothing else uses it.
         unsafe { word.cast::<u32>().write(0) };
         let (state, changed) = (Mutex::default(), Condvar::new());

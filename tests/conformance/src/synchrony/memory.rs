@@ -1,6 +1,6 @@
 //! The kinds of memory that a copy or a memset can have as its source or destination.
 
-use crate::cuda::{Cuda, Outcome, cu};
+use crate::cuda::{Cuda, Outcome, cu, get};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUarray, CUarray_format, CUmemAccess_flags, CUmemAccessDesc,
     CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType,
@@ -154,9 +154,8 @@ fn mapped(cuda: &Cuda) -> Outcome<u64> {
     let flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     let access = CUmemAccessDesc { location: prop.location, flags };
     let bytes = BYTES.next_multiple_of(2 << 20);
-    let (mut address, mut handle) = (0, 0);
-    cu!(cuda, cuMemAddressReserve(&mut address, bytes, 0, 0, 0))?;
-    cu!(cuda, cuMemCreate(&mut handle, bytes, &prop, 0))?;
+    let address = get!(cuda, cuMemAddressReserve(@, bytes, 0, 0, 0))?;
+    let handle = get!(cuda, cuMemCreate(@, bytes, &prop, 0))?;
     cu!(cuda, cuMemMap(address, bytes, 0, handle, 0))?;
     cu!(cuda, cuMemSetAccess(address, bytes, &access, 1))?;
     Ok(address)

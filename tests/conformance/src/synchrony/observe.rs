@@ -4,7 +4,7 @@ use super::gate::Gate;
 use super::memory::{Kind, Spot};
 use super::probe::{Marks, Probe, all};
 use super::rule::Rule;
-use crate::cuda::{CallError, Called, Cuda, DefaultStream, Outcome, cu, ensure};
+use crate::cuda::{CallError, Called, Cuda, DefaultStream, Outcome, cu, ensure, get};
 use cuda_api::sys::CUstream;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -109,8 +109,7 @@ enum Final {
 impl<'a> Lab<'a> {
     fn new(cuda: &'a Cuda, kinds: &[Kind]) -> Outcome<Self> {
         let (gate, probe) = (Gate::new(cuda)?, Probe::new(cuda)?);
-        let mut stream = null_mut();
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let mut spots = Vec::new();
         for kind in kinds {
             spots.push((Spot::new(cuda, *kind)?, Spot::new(cuda, *kind)?));
