@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use crate::folder::Folder;
 use crate::programs::{program, softgpu, wait_for};
 
 /// The running device programs for one VM. Dropping this ends them.
 pub struct Device {
     child: Child,
     pub socket: PathBuf,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Device {
@@ -22,11 +23,7 @@ impl Device {
     pub fn start_with(library: &Path, arguments: &[&str], env: &[(&str, &str)]) -> Self {
         static LAST: AtomicU16 = AtomicU16::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
-        let name = format!("virtio-cuda-test-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        // A killed test run may have left a directory with this name.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new(&number.to_string());
         let socket = folder.join("socket");
         let child = Command::new(program("vhost-device-cuda"))
             .arg("--driver-library")
@@ -93,6 +90,5 @@ impl Drop for Device {
         if std::thread::panicking() {
             eprintln!("{:.10000}", self.log());
         }
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -3,6 +3,7 @@
 
 mod device;
 pub mod fake_worker;
+mod folder;
 mod guest;
 mod programs;
 pub mod refusal;
@@ -10,6 +11,7 @@ mod requests;
 mod session_ring;
 
 pub use device::Device;
+pub use folder::Folder;
 pub use guest::{BASE, FREE, Guest, MEMORY, QUEUE_SIZE};
 pub use guest_transport::virtqueue::Descriptor;
 pub use programs::{program, softgpu, wait_for};

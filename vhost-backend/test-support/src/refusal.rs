@@ -1,17 +1,9 @@
 //! Helpers for testing programs that refuse to start.
 
 use std::io::Read;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::programs::softgpu;
-
-/// Creates a directory for one test.
-pub fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("virtio-cuda-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 /// Asserts that a program refuses these arguments with a one-line message that contains `expected`.
 pub fn check(program: &str, arguments: &[&str], expected: &str) {

@@ -8,13 +8,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use host_ipc::process::is_root;
-use host_test_support::refusal::{check, folder};
+use host_test_support::Folder;
+use host_test_support::refusal::check;
 
 const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
 
 #[test]
 fn bad_files_of_the_broker_are_refused() {
-    let folder = folder("files");
+    let folder = Folder::new("files");
     let file = folder.join("vcudad.toml");
     let name = file.display().to_string();
     let socket = folder.join("socket").display().to_string();
@@ -45,7 +46,6 @@ fn bad_files_of_the_broker_are_refused() {
     std::fs::write(&file, "").unwrap();
     let nowhere = ["--config", &name, "--state-dir", "", "--control-socket", ""];
     check(BROKER, &nowhere, "no [[vm]]");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The broker has no privileges when it asks its successor, so the successor has none either.
@@ -54,12 +54,12 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     if !is_root() {
         return eprintln!("skipped: not root");
     }
-    let folder = folder("successor");
+    let folder = Folder::new("successor");
     let (program, config) = (folder.join("vcudad"), folder.join("vcudad.toml"));
     std::fs::copy(BROKER, &program).unwrap();
     // By default, root's broker has a control socket, and others have none.
     std::fs::write(&config, "").unwrap();
-    for path in [&folder, &program, &config] {
+    for path in [&*folder, &program, &config] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     let answer = |more: &[&str]| {
@@ -83,7 +83,6 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     assert!(!refused.status.success() && says.contains("no [[vm]]"), "{refused:?}");
     let accepted = answer(&["--as-root"]);
     assert!(accepted.status.success(), "{accepted:?}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::{Broker, TWO, with_programs, with_worker};
-use host_test_support::wait_for;
+use host_test_support::{Folder, wait_for};
 
 mod common;
 
@@ -18,7 +18,7 @@ fn row(name: &str, weight: u64, memory: u64) -> (String, u64, u64) {
 
 #[test]
 fn changes_at_run_time_survive_a_restart() {
-    let folder = Broker::folder("survives");
+    let folder = Folder::new("survives");
     let broker = Broker::start(&folder, TWO);
     let (status, vm) = broker.add("c", r#""memory": {"max": 1073741824}"#);
     assert_eq!((status, &vm["origin"]), (201, &"api".into()), "{vm}");
@@ -41,13 +41,11 @@ fn changes_at_run_time_survive_a_restart() {
     Broker::start(&folder, one).end();
     let broker = Broker::start(&folder, TWO);
     assert_eq!(broker.vms(), [row("a", 9, GIB), row("b", 100, GIB)]);
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn refused_requests_change_nothing() {
-    let folder = Broker::folder("refused");
+    let folder = Folder::new("refused");
     let broker = Broker::start(&folder, TWO);
     let before = broker.vms();
     for (more, field) in [
@@ -109,13 +107,11 @@ fn refused_requests_change_nothing() {
     assert_eq!(broker.ask("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 5}}"#).0, 507);
     assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 507);
     assert_eq!(broker.vms(), before);
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_failed_vm_reports_its_reason_and_refuses_connections() {
-    let folder = Broker::folder("failed");
+    let folder = Folder::new("failed");
     let broker = Broker::start(&folder, TWO);
     let since = Instant::now();
     let mut last = 0;
@@ -154,15 +150,13 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
     let (_, other) = broker.ask("GET", "/v1/vms/b", "");
     assert!(other["state"] == "running" && other["failure"].is_null(), "{other}");
     assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 204);
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The socket or the settings of a VM that was added through the API may be invalid when the broker
 /// is restarted. The broker then serves the other VMs, and this VM can be repaired or removed.
 #[test]
 fn a_vm_that_cannot_be_served_does_not_affect_others() {
-    let folder = Broker::folder("wrong");
+    let folder = Folder::new("wrong");
     let broker = Broker::start(&folder, TWO);
     let memory = r#""memory": {"max": 2097152}"#;
     std::fs::create_dir(folder.join("gone")).unwrap();
@@ -222,12 +216,11 @@ fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("vm 'a': compute.weight: 0") && text.contains("state.json"), "{text}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn guarantees_and_memory_are_promised_once() {
-    let folder = Broker::folder("promised");
+    let folder = Folder::new("promised");
     let broker = Broker::start(&folder, "");
     let half = r#""memory": {"max": 5000000000}, "compute": {"min": "60%"}"#;
     let gpu = |vm: &serde_json::Value| vm["stats"]["gpus"][0]["gpu"].as_u64();
@@ -243,13 +236,11 @@ fn guarantees_and_memory_are_promised_once() {
     assert!(says.contains("GPU 1 has 40% left to guarantee"), "{says}");
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"compute": {"min": "40%"}}"#).0, 200);
     assert_eq!(gpu(&broker.add("c", half).1), Some(1));
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn only_one_broker_can_use_a_state_folder() {
-    let folder = Broker::folder("locked");
+    let folder = Folder::new("locked");
     let broker = Broker::start(&folder, TWO);
     let said = |folder: &Path, vms: &str| {
         let output = Broker::command(folder, vms).output().unwrap();
@@ -268,34 +259,31 @@ fn only_one_broker_can_use_a_state_folder() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         assert!(!folder.join("a").exists());
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_file_that_promises_too_much_is_refused() {
-    let folder = Broker::folder("promises");
+    let folder = Folder::new("promises");
     let output = Broker::command(&folder, &TWO.replace("1G", "9G")).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{text}");
     let last = text.lines().last().unwrap_or_default();
     assert!(last.contains("vm 'a': memory.max: 9G does not fit: GPU 0 has"), "{text}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_workers_descriptors_do_not_block_the_broker() {
-    let folder = Broker::folder("linger");
+    let folder = Folder::new("linger");
     let program = with_worker(&folder, "lingering-worker");
     let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));
     wait_for("the worker's message", || folder.join("sent").exists());
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 100, GIB)], "{}", broker.log());
     broker.end();
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
 fn a_device_process_cannot_flood_the_broker() {
-    let folder = Broker::folder("flood");
+    let folder = Folder::new("flood");
     let program = with_programs(&folder, "flooding-device", "vhost-cuda-worker");
     let one = TWO.split_at(TWO.rfind("[[vm]]").unwrap()).0;
     let broker = Broker::started(&folder, Broker::command_of(&program, 0, &folder, one));
@@ -311,12 +299,11 @@ fn a_device_process_cannot_flood_the_broker() {
     // Variables that no worker can get don't keep workers from starting.
     assert!(!broker.log().contains("cannot start a worker"), "{}", broker.log());
     broker.end();
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
 fn the_control_socket_is_for_its_owner_and_group_and_opened_only_once() {
-    let folder = Broker::folder("control");
+    let folder = Folder::new("control");
     // A socket that a killed broker has left.
     drop(std::os::unix::net::UnixListener::bind(folder.join("control")).unwrap());
     let broker = Broker::start(&folder, TWO);
@@ -335,13 +322,12 @@ fn the_control_socket_is_for_its_owner_and_group_and_opened_only_once() {
     assert!(code == Some(2) && text.contains("group 'no-such-group' does not exist"), "{text}");
     broker.end();
     assert!(!folder.join("control").exists());
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Depending on the host's cgroup controllers, a limit is enforced or refused, but never ignored.
 #[test]
 fn a_limit_on_processes_is_enforced_or_refused() {
-    let folder = Broker::folder("limited");
+    let folder = Folder::new("limited");
     let broker = Broker::start(&folder, "");
     let (status, answer) = broker.add("c", r#""memory": {"max": 2097152}, "pids": {"max": 500}"#);
     if status == 201 {
@@ -357,20 +343,17 @@ fn a_limit_on_processes_is_enforced_or_refused() {
         assert_eq!((status, &answer["field"]), (422, &"pids.max".into()), "{answer}");
         assert!(message.contains("the cgroup v2 controller 'pids'"), "{message}");
     }
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// A process with threads waits for an RCU grace period when its table of descriptors is full,
 /// which takes seconds on a busy host.
 #[test]
 fn the_broker_has_room_for_descriptors_from_the_start() {
-    let folder = Broker::folder("descriptors");
+    let folder = Folder::new("descriptors");
     let broker = Broker::start(&folder, TWO);
     let (mut limit, most) = (libc::rlimit { rlim_cur: 0, rlim_max: 0 }, 1 << 16);
     // SAFETY: `limit` is writable.
     assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) }, 0);
     assert!(broker.descriptor_table() >= limit.rlim_max.min(most));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }

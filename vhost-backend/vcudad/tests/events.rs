@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use common::{Broker, TWO};
-use host_test_support::{FREE, Guest, create_with, wait_for};
+use host_test_support::{FREE, Folder, Guest, create_with, wait_for};
 use serde_json::Value;
 
 mod common;
@@ -16,7 +16,7 @@ const ERR_LIMIT: u32 = 4;
 
 #[test]
 fn changes_name_the_user_who_made_them() {
-    let folder = Broker::folder("events");
+    let folder = Folder::new("events");
     let broker = Broker::start(&folder, TWO);
     for (method, path, body, status) in [
         ("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 300}}"#, 200),
@@ -51,7 +51,6 @@ fn changes_name_the_user_who_made_them() {
         wait_for(text, || logged(text));
     }
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Returns the next event of a kind.
@@ -70,7 +69,7 @@ fn events(folder: &Path) -> impl Iterator<Item = Value> + use<> {
 
 #[test]
 fn the_end_of_a_session_has_a_reason() {
-    let folder = Broker::folder("reasons");
+    let folder = Folder::new("reasons");
     let broker = Broker::start(&folder, &TWO.replace("DIR/a\"", "DIR/a\"\nsessions.max = 8"));
     let mut told = events(&folder);
     let mut check = |reason: &str, text: &str| {
@@ -140,13 +139,12 @@ fn the_end_of_a_session_has_a_reason() {
     assert_eq!(broker.ask("DELETE", "/v1/vms/b", "").0, 204);
     check("vm_removed", "the VM was removed");
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// A limit is explained where it's noticed: in the log, in an event, and in a metric.
 #[test]
 fn refused_sessions_and_front_ends_are_explained_and_counted() {
-    let folder = Broker::folder("limits");
+    let folder = Folder::new("limits");
     let vms = TWO.replace("DIR/a\"", "DIR/a\"\nsessions.max = 1\nconnections.max = 2");
     let broker = Broker::start(&folder, &vms);
     let mut told = events(&folder);
@@ -194,12 +192,11 @@ fn refused_sessions_and_front_ends_are_explained_and_counted() {
         wait_for(text, || broker.log().contains(text));
     }
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn operators_see_whether_a_vmm_is_connected() {
-    let folder = Broker::folder("front-ends");
+    let folder = Folder::new("front-ends");
     let broker = Broker::start(&folder, TWO);
     let mut told = events(&folder);
     let connections = || broker.ask("GET", "/v1/vms/a", "").1["stats"]["connections"].clone();
@@ -227,12 +224,11 @@ fn operators_see_whether_a_vmm_is_connected() {
     next(&mut told, "front_end_disconnected");
     assert_eq!(connections(), 0);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn sessions_say_which_program_has_opened_them() {
-    let folder = Broker::folder("programs");
+    let folder = Folder::new("programs");
     let broker = Broker::start(&folder, TWO);
     let mut guest = Guest::connect(&folder.join("a"));
     let claims = b"CUDA_LAUNCH_BLOCKING=1\0VIRTIO_CUDA_PROGRAM=train\x1b[2J me\0";
@@ -244,5 +240,4 @@ fn sessions_say_which_program_has_opened_them() {
     assert_eq!(sessions[0]["guest_pid"], std::process::id(), "{sessions}");
     assert!(sessions[0]["gpu_ns"].is_u64(), "{sessions}");
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }

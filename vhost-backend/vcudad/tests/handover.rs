@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{BROKER, Broker, TWO, with_programs};
-use host_test_support::{Guest, wait_for};
+use host_test_support::{Folder, Guest, wait_for};
 
 mod common;
 
@@ -36,7 +36,7 @@ fn sessions(broker: &Broker, vm: &str) -> Vec<(u64, u64)> {
 
 #[test]
 fn sessions_and_settings_survive() {
-    let folder = Broker::folder("handover");
+    let folder = Folder::new("handover");
     let broker = Broker::start(&folder, TWO);
     let (mut a, mut b) = (Guest::connect(&folder.join("a")), Guest::connect(&folder.join("b")));
     assert_eq!((a.create(1), b.create(1)), (OK, OK));
@@ -75,12 +75,11 @@ fn sessions_and_settings_survive() {
     assert!(!folder.join("c").exists());
     broker.end();
     assert!(!folder.join("a").exists() && !folder.join("control").exists());
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn the_log_keeps_its_level_and_format() {
-    let folder = Broker::folder("handover-log");
+    let folder = Folder::new("handover-log");
     let mut command = Broker::command(&folder, TWO);
     command.args(["--log-format", "json", "--log-level", "info,vcudad::sessions=trace"]);
     let broker = Broker::started(&folder, command);
@@ -94,12 +93,11 @@ fn the_log_keeps_its_level_and_format() {
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert!(value["level"].is_string(), "{line}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_signal_to_stop_is_not_lost() {
-    let folder = Broker::folder("handover-stop");
+    let folder = Folder::new("handover-stop");
     for _ in 0..5 {
         let broker = Broker::start(&folder, TWO);
         signal(&broker, libc::SIGUSR2);
@@ -109,7 +107,6 @@ fn a_signal_to_stop_is_not_lost() {
         broker.end();
         assert!(!folder.join("a").exists() && !folder.join("control").exists());
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Puts another file in place of the program, as a package manager does.
@@ -125,7 +122,7 @@ fn put(folder: &Path, text: Option<&str>) {
 
 #[test]
 fn a_program_that_cannot_take_over_does_not_get_the_chance() {
-    let folder = Broker::folder("handover-refused");
+    let folder = Folder::new("handover-refused");
     let program = with_programs(&folder, "vhost-device-cuda", "vhost-cuda-worker");
     let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));
     let mut a = Guest::connect(&folder.join("a"));
@@ -151,5 +148,4 @@ fn a_program_that_cannot_take_over_does_not_get_the_chance() {
     assert_eq!(running, folder.join("vcudad"));
     assert_eq!((sessions(&broker, "a"), a.create(2)), (before, OK));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use common::{Broker, TWO, build_driver_library};
+use host_test_support::Folder;
 
 mod common;
 
@@ -27,7 +28,7 @@ fn workers_do_without_a_jail_only_if_they_cannot_have_it() {
     if !host_ipc::process::is_root() {
         return eprintln!("skipped: not root");
     }
-    let folder = Broker::folder("jail");
+    let folder = Folder::new("jail");
     let libraries = folder.join("libraries");
     std::fs::create_dir(&libraries).unwrap();
     let library = build_driver_library("jail", &libraries);
@@ -75,5 +76,4 @@ fn workers_do_without_a_jail_only_if_they_cannot_have_it() {
     let says = "cannot create a mount namespace for shared memory: Operation not permitted";
     assert!(reason.contains(says), "{reason}");
     assert!(refuses(without("required")).contains(says));
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 use common::{Broker, TWO, with_worker};
-use host_test_support::{Guest, create, wait_for};
+use host_test_support::{Folder, Guest, create, wait_for};
 
 mod common;
 
@@ -19,7 +19,7 @@ fn is_nonblocking(fd: &impl AsRawFd) -> bool {
 
 #[test]
 fn a_worker_that_attacks_the_log_harms_nobody() {
-    let folder = Broker::folder("noisy");
+    let folder = Folder::new("noisy");
     let program = with_worker(&folder, "noisy-worker");
     let command = Broker::command_of(&program, 1, &folder, TWO);
     let log = File::create(folder.join("log")).unwrap();
@@ -45,12 +45,11 @@ fn a_worker_that_attacks_the_log_harms_nobody() {
     assert_eq!(forged, 2, "{text}");
     assert!(!text.contains('\x1b'), "{text}");
     broker.end();
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
 fn a_broker_serves_although_nobody_reads_its_log() {
-    let folder = Broker::folder("unread");
+    let folder = Folder::new("unread");
     let mut fds = [-1; 2];
     // SAFETY: `fds` has room for the two descriptors.
     assert_eq!(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
@@ -65,12 +64,11 @@ fn a_broker_serves_although_nobody_reads_its_log() {
     assert_eq!(broker.vms().len(), 2);
     broker.end();
     drop(reader);
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
 fn the_log_is_json_and_its_level_applies_to_child_processes() {
-    let folder = Broker::folder("json");
+    let folder = Folder::new("json");
     let mut command = Broker::command(&folder, TWO);
     command.args(["--log-format", "json", "--log-level", "debug"]).env("RUST_LOG", "off");
     let log = File::create(folder.join("log")).unwrap();
@@ -88,12 +86,11 @@ fn the_log_is_json_and_its_level_applies_to_child_processes() {
             assert!(value[key].is_string(), "{key}: {line}");
         }
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]
 fn lines_for_the_journal_have_priorities() {
-    let folder = Broker::folder("journal");
+    let folder = Folder::new("journal");
     let log = File::create(folder.join("log")).unwrap();
     let meta = log.metadata().unwrap();
     let mut command = Broker::command(&folder, TWO);
@@ -105,5 +102,4 @@ fn lines_for_the_journal_have_priorities() {
     for line in text.lines() {
         assert!(["<3>", "<4>", "<6>"].iter().any(|mark| line.starts_with(mark)), "{line}");
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }

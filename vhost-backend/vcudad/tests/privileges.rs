@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{Broker, TWO, with_worker};
 use host_ipc::process::is_root;
-use host_test_support::{Guest, create, wait_for};
+use host_test_support::{Folder, Guest, create, wait_for};
 
 mod common;
 
@@ -32,7 +32,7 @@ fn a_broker_started_by_root_has_no_privileges() {
     if !is_root() {
         return eprintln!("skipped: not root");
     }
-    let folder = Broker::folder("privileges");
+    let folder = Folder::new("privileges");
     // The state directory of an earlier version of vcudad, which ran as root.
     let state = folder.join("state");
     std::fs::create_dir(&state).unwrap();
@@ -71,7 +71,6 @@ fn a_broker_started_by_root_has_no_privileges() {
     let broker = Broker::start(&folder, TWO);
     assert_eq!((broker.vms()[0].1, broker.vms().len()), (9, 3));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -79,7 +78,7 @@ fn the_brokers_user_must_be_one_without_privileges() {
     if !is_root() {
         return eprintln!("skipped: not root");
     }
-    let folder = Broker::folder("users");
+    let folder = Folder::new("users");
     for (user, says) in [
         ("root", "has root's privileges"),
         ("0", "has root's privileges"),
@@ -97,7 +96,6 @@ fn the_brokers_user_must_be_one_without_privileges() {
         assert!(value.split_whitespace().all(|id| id == "4000001"), "{value}");
     }
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// A program whose start takes as long as this value exists. A lease on the file does that: the
@@ -130,7 +128,7 @@ impl SlowStart {
 
 #[test]
 fn a_slow_start_delays_only_its_session() {
-    let folder = Broker::folder("slow");
+    let folder = Folder::new("slow");
     let program = with_worker(&folder, "vhost-cuda-worker");
     let broker = Broker::started(&folder, Broker::command_of(&program, 0, &folder, TWO));
     let slow = SlowStart::new(&folder.join("vhost-cuda-worker"));
@@ -149,13 +147,12 @@ fn a_slow_start_delays_only_its_session() {
     wait_for("the session", is_serving);
     drop(guest);
     broker.end();
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// A session that is ended while its worker starts takes its worker with it.
 #[test]
 fn a_slow_start_can_be_given_up() {
-    let folder = Broker::folder("given-up");
+    let folder = Folder::new("given-up");
     let program = with_worker(&folder, "vhost-cuda-worker");
     let broker = Broker::started(&folder, Broker::command_of(&program, 0, &folder, TWO));
     let slow = SlowStart::new(&folder.join("vhost-cuda-worker"));
@@ -167,5 +164,4 @@ fn a_slow_start_can_be_given_up() {
     assert_eq!(sessions(), 0);
     drop(slow);
     broker.end();
-    let _ = std::fs::remove_dir_all(folder);
 }

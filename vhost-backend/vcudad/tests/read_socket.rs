@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{Broker, Reply, Spawner, TWO};
-use host_test_support::wait_for;
+use host_test_support::{Folder, wait_for};
 use serde_json::Value;
 
 mod common;
@@ -33,7 +33,7 @@ fn check(folder: &Path, broker: &Broker) {
 
 #[test]
 fn the_read_socket_is_for_its_owner_and_group_and_stays_when_vcudad_is_replaced() {
-    let folder = Broker::folder("read");
+    let folder = Folder::new("read");
     let broker = Broker::start(&folder, &format!("{READ}{TWO}"));
     let mode = folder.join("read").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
@@ -44,13 +44,12 @@ fn the_read_socket_is_for_its_owner_and_group_and_stays_when_vcudad_is_replaced(
     check(&folder, &broker);
     broker.end();
     assert!(!folder.join("read").exists());
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn without_a_vcudad_the_spawner_answers_and_the_next_one_decides() {
-    let folder = Broker::folder("read-restart");
-    let spawner = Spawner::start(&folder.join("spawner"));
+    let folder = Folder::new("read-restart");
+    let _spawner = Spawner::start(&folder.join("spawner"));
     let start = |vms: &str| {
         let mut command: Command = Broker::command(&folder, vms);
         command.arg("--spawner").arg(folder.join("spawner"));
@@ -71,17 +70,14 @@ fn without_a_vcudad_the_spawner_answers_and_the_next_one_decides() {
     wait_for("the last vcudad", || broker.log().contains("vcudad took over"));
     broker.end();
     assert!(!folder.join("read").exists());
-    drop(spawner);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn there_is_a_read_socket_only_with_its_path_or_the_default_control_socket() {
-    let folder = Broker::folder("read-default");
+    let folder = Folder::new("read-default");
     let broker = Broker::start(&folder, TWO);
     assert!(!broker.log().contains("read_socket"), "{}", broker.log());
     let sockets = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name());
     assert!(!sockets.into_iter().any(|name| name.to_string_lossy().contains("read")));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }

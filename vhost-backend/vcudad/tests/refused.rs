@@ -1,7 +1,7 @@
 //! Calls of workers that are refused are counted and reported.
 
 use common::{Broker, TWO, build_driver_library};
-use host_test_support::{Guest, wait_for};
+use host_test_support::{Folder, Guest, wait_for};
 
 mod common;
 
@@ -11,7 +11,7 @@ fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event(
     if !host_ipc::process::is_root() {
         return;
     }
-    let folder = Broker::folder("refused");
+    let folder = Folder::new("refused");
     let libraries = folder.join("libraries");
     std::fs::create_dir(&libraries).unwrap();
     let mut command = Broker::command(&folder, &format!("jail = \"required\"\n{TWO}"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use common::{BROKER, Broker, Spawner, TWO};
-use host_test_support::{Guest, softgpu, wait_for};
+use host_test_support::{Folder, Guest, softgpu, wait_for};
 
 mod common;
 
@@ -36,7 +36,7 @@ fn row(name: &str, weight: u64, memory: u64) -> (String, u64, u64) {
 
 #[test]
 fn sighup_adds_changes_and_removes_vms() {
-    let folder = Broker::folder("reload");
+    let folder = Folder::new("reload");
     let broker = Broker::start(&folder, TWO);
     let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let (mut a, mut b) = (Guest::connect(&folder.join("a")), Guest::connect(&folder.join("b")));
@@ -67,12 +67,11 @@ fn sighup_adds_changes_and_removes_vms() {
     ];
     events.text_when(|text| parts.iter().all(|part| text.contains(part)));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_file_with_an_error_changes_nothing() {
-    let folder = Broker::folder("reload-error");
+    let folder = Folder::new("reload-error");
     let broker = Broker::start(&folder, TWO);
     let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let before = broker.vms();
@@ -100,14 +99,13 @@ fn a_file_with_an_error_changes_nothing() {
     assert_eq!(broker.vms().len(), 3);
     events.text_when(|text| text.matches("config_refused").count() == 7);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
-    let folder = Broker::folder("reload-restart");
+    let folder = Folder::new("reload-restart");
     let socket = folder.join("spawner");
-    let spawner = Spawner::start(&socket);
+    let _spawner = Spawner::start(&socket);
     let launch = |text: &str| {
         let mut command = Broker::command(&folder, text);
         command.arg("--spawner").arg(&socket);
@@ -158,14 +156,12 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     }
     assert_eq!(broker.ask("POST", "/v1/vms/a/pause", "").0, 409, "the scheduler is still on");
     broker.end();
-    drop(spawner);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// vcudad's own spawner ends with it.
 #[test]
 fn a_restart_without_a_separate_spawner_is_reported_to_end_all_sessions() {
-    let folder = Broker::folder("reload-own");
+    let folder = Folder::new("reload-own");
     let broker = Broker::start(&folder, TWO);
     let events = broker.send("GET", "/v1/events?since_ms=0", "");
     reload(&broker, &folder, &format!("jail = \"off\"\nscheduler = \"off\"\n{TWO}"));
@@ -173,13 +169,12 @@ fn a_restart_without_a_separate_spawner_is_reported_to_end_all_sessions() {
         .map(|key| format!("needs a restart of vcudad, which ends all sessions: {key}\""));
     events.text_when(|text| says.iter().all(|says| text.contains(says)));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Values that were set through the API win over those in the file until they're reset.
 #[test]
 fn a_vm_returns_to_the_values_in_the_file() {
-    let folder = Broker::folder("reset");
+    let folder = Folder::new("reset");
     let broker = Broker::start(&folder, TWO);
     let patch = r#"{"compute": {"weight": 7, "kernel_timeout": "2s"}}"#;
     let (status, set) = broker.ask("PATCH", "/v1/vms/a", patch);
@@ -212,13 +207,12 @@ fn a_vm_returns_to_the_values_in_the_file() {
     let broker = Broker::start(&folder, &text);
     assert_eq!(broker.ask("GET", "/v1/vms/a", "").1["settings"]["compute"]["weight"], 300);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// A new VM can have the memory of one that the same file removes.
 #[test]
 fn a_vm_replaces_another_one_on_a_full_gpu() {
-    let folder = Broker::folder("reload-full");
+    let folder = Folder::new("reload-full");
     let big = |name: &str| vm(name, "gpus = [\"0\"]").replace("1G", "6G");
     let broker = Broker::start(&folder, &big("a"));
     let mut guest = Guest::connect(&folder.join("a"));
@@ -228,12 +222,11 @@ fn a_vm_replaces_another_one_on_a_full_gpu() {
     wait_for("the device", || broker.ask("GET", "/v1/vms/b", "").1["device_pid"].is_u64());
     assert_eq!(Guest::connect(&folder.join("b")).create(1), OK);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_file_is_checked_without_serving_it() {
-    let folder = Broker::folder("check");
+    let folder = Folder::new("check");
     let check = |text: &str| {
         let mut command = Broker::command(&folder, text);
         let output = command.arg("--check").env("VIRTIO_CUDA_SOFTGPU", softgpu()).output().unwrap();
@@ -281,5 +274,4 @@ fn a_file_is_checked_without_serving_it() {
     }
     assert_eq!(broker.vms().len(), 2);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use common::{Broker, TWO};
-use host_test_support::wait_for;
+use host_test_support::{Folder, wait_for};
 use serde_json::Value;
 
 mod common;
@@ -54,7 +54,7 @@ fn state(broker: &Broker, vm: &str) -> (String, String) {
 
 #[test]
 fn a_vm_gets_another_gpu_and_keeps_its_other_settings() {
-    let folder = Broker::folder("restore-gpu");
+    let folder = Folder::new("restore-gpu");
     let file =
         |gpu: u32| vm("a", &format!("gpus = [\"{gpu}\"]\ncompute.weight = 300")) + &vm("b", "");
     let broker = Broker::start(&folder, &file(0));
@@ -100,12 +100,11 @@ fn a_vm_gets_another_gpu_and_keeps_its_other_settings() {
     let broker = Broker::start(&folder, &file(1));
     assert_eq!((state(&broker, "a").0.as_str(), gpus(&broker, "a")), ("running", vec![1]));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_vm_that_is_not_in_the_file_gets_its_last_settings() {
-    let folder = Broker::folder("restore-api");
+    let folder = Folder::new("restore-api");
     let broker = Broker::start(&folder, TWO);
     assert_eq!(broker.add("c", r#""memory": {"max": 1073741824}, "gpus": ["1"]"#).0, 201);
     assert_eq!(broker.ask("PATCH", "/v1/vms/c", r#"{"compute": {"weight": 7}}"#).0, 200);
@@ -131,12 +130,11 @@ fn a_vm_that_is_not_in_the_file_gets_its_last_settings() {
     let broker = Broker::start(&folder, TWO);
     assert_eq!(show(&broker, "c")["settings"], before);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn another_vm_with_the_name_of_one_in_the_file_differs_from_the_file() {
-    let folder = Broker::folder("restore-other");
+    let folder = Folder::new("restore-other");
     let file = vm("a", "compute.weight = 300") + &vm("b", "");
     let broker = Broker::start(&folder, &file);
     remove(&broker, "a");
@@ -148,12 +146,11 @@ fn another_vm_with_the_name_of_one_in_the_file_differs_from_the_file() {
     let (status, restored) = restore(&broker, "a");
     assert_eq!((status, &restored["settings"]["compute"]["weight"]), (200, &300.into()));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_vm_that_needs_a_restart_of_vcudad_is_listed() {
-    let folder = Broker::folder("restore-deferred");
+    let folder = Folder::new("restore-deferred");
     std::fs::create_dir(folder.join("elsewhere")).unwrap();
     let broker = Broker::start(&folder, TWO);
     let file = format!("{TWO}{}", vm("c", "").replace("DIR/c", "DIR/elsewhere/c"));
@@ -170,12 +167,11 @@ fn a_vm_that_needs_a_restart_of_vcudad_is_listed() {
     let broker = Broker::start(&folder, &file);
     assert_eq!(state(&broker, "c").0, "running");
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_vm_keeps_its_gpu_as_long_as_that_exists_and_has_room() {
-    let folder = Broker::folder("restore-place");
+    let folder = Folder::new("restore-place");
     let three = ["x", "y", "z"].map(|name| vm(name, "gpus = [\"any\"]")).concat();
     let weigh = |broker: &Broker, vm: &str, weight: u32| {
         let patch = format!(r#"{{"compute": {{"weight": {weight}}}}}"#);
@@ -225,12 +221,11 @@ fn a_vm_keeps_its_gpu_as_long_as_that_exists_and_has_room() {
     let broker = start(&three, "2");
     assert_eq!(all(&broker), [0, 0, 0]);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_vm_moves_if_its_gpu_is_gone() {
-    let folder = Broker::folder("restore-gone");
+    let folder = Folder::new("restore-gone");
     let start = |devices: &str| {
         let mut command = Broker::command(&folder, TWO);
         command.env("SOFTGPU_DEVICES", devices);
@@ -245,5 +240,4 @@ fn a_vm_moves_if_its_gpu_is_gone() {
     let says = "the VM gets other GPUs than before: there is no GPU GPU-";
     assert!(broker.log().contains(says), "{}", broker.log());
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }

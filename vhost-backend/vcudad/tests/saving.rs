@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use common::{Broker, Reply, TWO};
-use host_test_support::{Guest, wait_for};
+use host_test_support::{Folder, Guest, wait_for};
 
 mod common;
 
@@ -97,7 +97,7 @@ fn saving(folder: &Path) -> (Broker, BusyDisk, Reply) {
 
 #[test]
 fn a_busy_disk_delays_only_changes() {
-    let folder = Broker::folder("busy");
+    let folder = Folder::new("busy");
     let (broker, disk, first) = saving(&folder);
     let second = patch(&broker, "b", 3);
     let mut guest = Guest::connect(&folder.join("b"));
@@ -118,13 +118,11 @@ fn a_busy_disk_delays_only_changes() {
     broker.end();
     let broker = Broker::start(&folder, TWO);
     assert_eq!(weights(&broker), after);
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_vm_that_cannot_be_saved_leaves_nothing_behind() {
-    let folder = Broker::folder("unsaved");
+    let folder = Folder::new("unsaved");
     let broker = Broker::start(&folder, TWO);
     let disk = BusyDisk::new(&folder);
     let memory = r#""memory": {"max": 2097152}"#;
@@ -138,14 +136,13 @@ fn a_vm_that_cannot_be_saved_leaves_nothing_behind() {
     std::fs::remove_dir(folder.join("state/state.json")).unwrap();
     assert_eq!(broker.add("c", memory).0, 201);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The change that is being saved is applied even if its client has given up. Those that wait are
 /// then dropped.
 #[test]
 fn a_change_that_takes_too_long_may_still_be_applied() {
-    let folder = Broker::folder("late");
+    let folder = Folder::new("late");
     let (broker, disk, first) = saving(&folder);
     let second = patch(&broker, "b", 3);
     for reply in [first, second] {
@@ -156,12 +153,11 @@ fn a_change_that_takes_too_long_may_still_be_applied() {
     assert_eq!(broker.add("c", r#""memory": {"max": 2097152}"#).0, 201);
     assert_eq!(weights(&broker), expected(&[("a", 9), ("b", 100), ("c", 100)]));
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn the_number_of_waiting_changes_is_limited() {
-    let folder = Broker::folder("many");
+    let folder = Folder::new("many");
     let (broker, disk, first) = saving(&folder);
     let mut others = Vec::new();
     for count in [30, 35] {
@@ -176,12 +172,11 @@ fn the_number_of_waiting_changes_is_limited() {
     let refused = others.filter(|body| body["message"] == "too many requests at once; try again");
     assert_eq!(refused.count(), 1);
     broker.end();
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_broker_that_exits_finishes_its_write() {
-    let folder = Broker::folder("exits");
+    let folder = Folder::new("exits");
     let (broker, disk, first) = saving(&folder);
     let second = patch(&broker, "b", 3);
     let third = broker.send("DELETE", "/v1/vms/b", "");
@@ -203,6 +198,4 @@ fn a_broker_that_exits_finishes_its_write() {
     broker.end();
     let broker = Broker::start(&folder, TWO);
     assert_eq!(weights(&broker), expected(&[("a", 9), ("b", 100)]));
-    drop(broker);
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -5,12 +5,11 @@ use std::fs::Permissions;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{Broker, Spawner, TWO};
 use host_ipc::process::is_root;
-use host_test_support::{Guest, wait_for};
+use host_test_support::{Folder, Guest, wait_for};
 
 mod common;
 
@@ -189,7 +188,7 @@ fn has_controllers() -> bool {
 
 /// A host on which VM x was added at run time.
 struct Setup {
-    folder: PathBuf,
+    folder: Folder,
     good: String,
     /// A socket of another process.
     _used: UnixListener,
@@ -197,7 +196,7 @@ struct Setup {
 
 impl Setup {
     fn new(name: &str) -> Self {
-        let folder = Broker::folder(name);
+        let folder = Folder::new(name);
         std::fs::write(folder.join("file"), "").unwrap();
         drop(Broker::command(&folder, TWO));
         let header = std::fs::read_to_string(folder.join("vcudad.toml")).unwrap();
@@ -331,8 +330,6 @@ fn a_check_without_vcudad_agrees_with_the_start() {
         wrong.expect(&row, "check", &setup.check(&text));
         wrong.expect(&row, "start", &setup.cold_start(&text, row.start));
     }
-    drop(wrong);
-    std::fs::remove_dir_all(setup.folder).unwrap();
 }
 
 #[test]
@@ -356,8 +353,6 @@ fn a_check_beside_vcudad_agrees_with_a_reload_and_the_api() {
         assert_eq!(setup.reload(&broker, &setup.good), Ok(()), "{}", row.name);
     }
     broker.end();
-    drop(wrong);
-    std::fs::remove_dir_all(setup.folder).unwrap();
 }
 
 #[test]
@@ -395,13 +390,11 @@ fn a_restart_with_a_bad_file_continues_with_the_last_good_settings() {
     // Without VMs to continue with, a bad file is an error.
     broker.end();
     drop(spawner);
-    let spawner = Spawner::start(&setup.folder.join("spawner"));
+    let _spawner = Spawner::start(&setup.folder.join("spawner"));
     let mut command = setup.command(&format!("warm = 1\n{good}"));
     command.arg("--spawner").arg(setup.folder.join("spawner"));
     let (code, text) = Setup::run(command);
     assert!(code == Some(2) && text.contains("line 1: "), "{text}");
-    drop((spawner, wrong));
-    std::fs::remove_dir_all(setup.folder).unwrap();
 }
 
 /// Root can read the file when it starts vcudad, but not vcudad's user when it reads the file again.
@@ -411,7 +404,7 @@ fn a_file_that_only_root_can_read_is_reported_by_all_paths() {
         return eprintln!("skipped: not root");
     }
     let setup = Setup::new("validate-mode");
-    let spawner = Spawner::start(&setup.folder.join("spawner"));
+    let _spawner = Spawner::start(&setup.folder.join("spawner"));
     let file = setup.folder.join("vcudad.toml");
     let mode = |mode| std::fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
     mode(0o600);
@@ -433,6 +426,4 @@ fn a_file_that_only_root_can_read_is_reported_by_all_paths() {
     mode(0o644);
     assert_eq!(setup.reload(&broker, &setup.good), Ok(()));
     broker.end();
-    drop((spawner, wrong));
-    std::fs::remove_dir_all(setup.folder).unwrap();
 }

@@ -3,14 +3,14 @@
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-use host_test_support::refusal::{check, folder};
-use host_test_support::{Device, softgpu, wait_for};
+use host_test_support::refusal::check;
+use host_test_support::{Device, Folder, softgpu, wait_for};
 
 const DEVICE: &str = env!("CARGO_BIN_EXE_vhost-device-cuda");
 
 #[test]
 fn bad_arguments_of_the_device_are_refused() {
-    let folder = folder("arguments");
+    let folder = Folder::new("arguments");
     let path = |name: &str| folder.join(name).display().to_string();
     let (socket, file) = (path("socket"), path("file"));
     std::fs::write(&file, "not a library").unwrap();
@@ -40,7 +40,6 @@ fn bad_arguments_of_the_device_are_refused() {
     check(DEVICE, &["--socket-path", &file], "not a socket");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "not a library");
     check(DEVICE, &[], "--socket-path");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -50,7 +49,7 @@ fn a_socket_in_use_is_refused_and_a_stale_one_replaced() {
     check(DEVICE, &["--socket-path", &socket, "--driver-library", "softgpu"], "in use");
     assert!(device.socket.exists());
     drop(device);
-    let folder = folder("stale");
+    let folder = Folder::new("stale");
     let stale = folder.join("socket");
     drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
     let mut device = Command::new(DEVICE)
@@ -65,5 +64,4 @@ fn a_socket_in_use_is_refused_and_a_stale_one_replaced() {
     unsafe { libc::kill(device.id() as libc::pid_t, libc::SIGTERM) };
     assert!(device.wait().unwrap().success());
     assert!(!stale.exists());
-    std::fs::remove_dir_all(folder).unwrap();
 }

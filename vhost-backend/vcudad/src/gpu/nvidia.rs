@@ -81,17 +81,14 @@ fn is_gpu(device: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host_test_support::Folder;
 
     /// A directory with the files of a host.
-    struct Root(PathBuf);
+    struct Root(Folder);
 
     impl Root {
         fn new(name: &str) -> Self {
-            let id = std::process::id();
-            let path = std::env::temp_dir().join(format!("virtio-cuda-nvidia-{name}-{id}"));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
+            Self(Folder::new(&format!("nvidia-{name}")))
         }
 
         fn file(self, path: &str, text: &str) -> Self {
@@ -110,12 +107,6 @@ mod tests {
             find(&self.0, Duration::ZERO, || {
                 probed.map(PathBuf::from).map_err(|reason| reason.to_owned())
             })
-        }
-    }
-
-    impl Drop for Root {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
         }
     }
 

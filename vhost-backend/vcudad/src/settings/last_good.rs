@@ -56,9 +56,7 @@ mod tests {
 
     #[test]
     fn the_copy_is_replaced_as_a_whole_and_no_link_is_followed() {
-        let id = std::process::id();
-        let folder = std::env::temp_dir().join(format!("virtio-cuda-last-good-{id}"));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = host_test_support::Folder::new("last-good");
         let copy = LastGood::beside(&folder.join("socket"));
         assert_eq!(copy.read(), None);
         for text in ["scheduler = \"off\"\n", "", "user = \"vcudad\"\n"] {
@@ -69,6 +67,5 @@ mod tests {
         fs::rename(&copy.0, folder.join("other")).unwrap();
         std::os::unix::fs::symlink(folder.join("other"), &copy.0).unwrap();
         assert_eq!(copy.read(), None);
-        fs::remove_dir_all(folder).unwrap();
     }
 }

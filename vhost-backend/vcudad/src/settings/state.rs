@@ -282,13 +282,7 @@ fn drop_groups(state: &mut serde_json::Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let id = std::process::id();
-        let path = std::env::temp_dir().join(format!("virtio-cuda-state-{name}-{id}"));
-        let _ = std::fs::remove_dir_all(&path);
-        path
-    }
+    use host_test_support::Folder;
 
     fn with(name: &str) -> SavedState {
         SavedState { vms: vec![VmSpec::new(name, 1 << 30)], ..SavedState::default() }
@@ -296,7 +290,8 @@ mod tests {
 
     #[test]
     fn the_next_broker_reads_the_saved_state() {
-        let path = folder("next").join("deep");
+        let folder = Folder::new("state-next");
+        let path = folder.join("deep");
         let first = StateDir::open(&path, None).unwrap();
         assert_eq!(first.read().unwrap(), SavedState::default());
         let mut state = with("a");
@@ -313,13 +308,12 @@ mod tests {
         let second = StateDir::open(&path, None).unwrap();
         let read = second.read().unwrap();
         assert_eq!(read, SavedState { version: VERSION, ..state });
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     /// Earlier versions ran as root.
     #[test]
     fn roots_directory_is_given_to_the_brokers_user() {
-        let path = folder("given");
+        let path = Folder::new("state-given");
         let dir = StateDir::open(&path, None).unwrap();
         dir.write(&with("a")).unwrap();
         if dir.folder.metadata().unwrap().uid() != 0 {
@@ -340,12 +334,11 @@ mod tests {
         assert_eq!(file.metadata().unwrap().uid(), 0);
         let error = StateDir::open(&path, Some(&other)).unwrap_err();
         assert!(matches!(error, StateError::Foreign { now: 4_000_001, .. }), "{error}");
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
     fn a_full_disk_leaves_the_old_state_unchanged() {
-        let path = folder("full");
+        let path = Folder::new("state-full");
         let dir = StateDir::open(&path, None).unwrap();
         dir.write(&with("a")).unwrap();
         // Writing to /dev/full fails with ENOSPC.
@@ -353,25 +346,23 @@ mod tests {
         let error = dir.write(&with("b")).unwrap_err().to_string();
         assert!(error.contains("cannot write") && error.contains("No space left"), "{error}");
         assert_eq!(dir.read().unwrap().vms, with("a").vms);
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     /// Version 1 had a group ID for each VM, which could be that of another VM's socket.
     #[test]
     fn a_file_of_version_1_is_read_without_group_ids() {
-        let path = folder("version-1");
+        let path = Folder::new("state-version-1");
         let dir = StateDir::open(&path, None).unwrap();
         let text = r#"{"version": 1, "vms": [
             {"name": "a", "memory": {"max": 1073741824}, "uid": 61001, "gid": 61002}]}"#;
         std::fs::write(path.join(FILE), text).unwrap();
         let vm = VmSpec { uid: Some(61001), ..VmSpec::new("a", 1 << 30) };
         assert_eq!(dir.read().unwrap().vms, [vm]);
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
     fn a_damaged_or_newer_file_is_refused_and_not_modified() {
-        let path = folder("damaged");
+        let path = Folder::new("state-damaged");
         let dir = StateDir::open(&path, None).unwrap();
         for (text, says) in [
             ("", "damaged"),
@@ -384,6 +375,5 @@ mod tests {
             assert!(error.contains(says), "{text}: {error}");
             assert_eq!(std::fs::read_to_string(path.join(FILE)).unwrap(), text);
         }
-        std::fs::remove_dir_all(path).unwrap();
     }
 }

@@ -78,13 +78,7 @@ pub(crate) fn save(dir: &StateDir, record: &Record) -> Result<(), StateError> {
 mod tests {
     use super::*;
     use crate::usage::counters::Counters;
-
-    fn folder(name: &str) -> std::path::PathBuf {
-        let path =
-            std::env::temp_dir().join(format!("virtio-cuda-usage-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        path
-    }
+    use host_test_support::Folder;
 
     fn record() -> Record {
         let mut record = Record::new(7);
@@ -101,18 +95,17 @@ mod tests {
 
     #[test]
     fn the_next_broker_continues_with_what_was_saved() {
-        let path = folder("next");
+        let path = Folder::new("usage-next");
         let dir = StateDir::open(&path, None).unwrap();
         let first = load(&dir, 3);
         assert_eq!((first.record, first.may_save), (Record::new(3), true));
         save(&dir, &record()).unwrap();
         assert_eq!(load(&dir, 1000).record, record());
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_set_aside() {
-        let path = folder("aside");
+        let path = Folder::new("usage-aside");
         let dir = StateDir::open(&path, None).unwrap();
         save(&dir, &record()).unwrap();
         let good = std::fs::read_to_string(path.join("usage.json")).unwrap();
@@ -137,18 +130,16 @@ mod tests {
         std::fs::write(path.join("usage.json"), "").unwrap();
         std::fs::create_dir(path.join("usage.json.unreadable-99")).unwrap();
         assert!(!load(&dir, 99).may_save);
-        std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
     fn a_full_disk_leaves_the_saved_usage_unchanged() {
-        let path = folder("full");
+        let path = Folder::new("usage-full");
         let dir = StateDir::open(&path, None).unwrap();
         save(&dir, &record()).unwrap();
         std::os::unix::fs::symlink("/dev/full", path.join("usage.json.next")).unwrap();
         let error = save(&dir, &Record::new(1)).unwrap_err().to_string();
         assert!(error.contains("No space left"), "{error}");
         assert_eq!(load(&dir, 1000).record, record());
-        std::fs::remove_dir_all(path).unwrap();
     }
 }

@@ -18,14 +18,6 @@ pub struct Broker {
 }
 
 impl Broker {
-    pub fn folder(name: &str) -> PathBuf {
-        let id = std::process::id();
-        let folder = std::env::temp_dir().join(format!("virtio-cuda-broker-{name}-{id}"));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        folder
-    }
-
     pub fn command(folder: &Path, vms: &str) -> Command {
         Self::command_of(Path::new(BROKER), 0, folder, vms)
     }
