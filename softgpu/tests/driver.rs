@@ -1,10 +1,11 @@
 //! Tests the driver API through its C functions.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
+
+mod common;
 
 const NOT_INITIALIZED: c_uint = 3;
 const INVALID_VALUE: c_uint = 1;
@@ -12,91 +13,12 @@ const OUT_OF_MEMORY: c_uint = 2;
 const INVALID_HANDLE: c_uint = 400;
 const NOT_READY: c_uint = 600;
 
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuDeviceGetCount(count: *mut c_int) -> c_uint;
-    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
-    fn cuCtxSetCurrent(context: usize) -> c_uint;
-    fn cuCtxSynchronize() -> c_uint;
-    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
-    fn cuMemFree_v2(address: u64) -> c_uint;
-    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint;
-    fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, size: usize) -> c_uint;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, size: usize) -> c_uint;
-    fn cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: usize) -> c_uint;
-    fn cuMemHostRegister_v2(address: *mut c_void, size: usize, flags: c_uint) -> c_uint;
-    fn cuMemHostUnregister(address: *mut c_void) -> c_uint;
-    fn cuMemHostGetDevicePointer_v2(to: *mut u64, address: *mut c_void, flags: c_uint) -> c_uint;
-    fn cuMemAddressReserve(to: *mut u64, size: usize, align: usize, at: u64, flags: u64) -> c_uint;
-    fn cuMemAddressFree(at: u64, size: usize) -> c_uint;
-    fn cuMemCreate(to: *mut u64, size: usize, properties: *const [u64; 4], flags: u64) -> c_uint;
-    fn cuMemMap(at: u64, size: usize, offset: usize, handle: u64, flags: u64) -> c_uint;
-    fn cuMemSetAccess(at: u64, size: usize, access: *const [c_int; 3], count: usize) -> c_uint;
-    fn cuMemUnmap(at: u64, size: usize) -> c_uint;
-    fn cuMemRelease(handle: u64) -> c_uint;
-    fn cuMemRetainAllocationHandle(to: *mut u64, at: u64) -> c_uint;
-    fn cuMemAllocAsync(to: *mut u64, size: usize, stream: usize) -> c_uint;
-    fn cuMemFreeAsync(at: u64, stream: usize) -> c_uint;
-    fn cuStreamCreate(to: *mut usize, flags: c_uint) -> c_uint;
-    fn cuStreamDestroy_v2(stream: usize) -> c_uint;
-    fn cuStreamQuery(stream: usize) -> c_uint;
-    fn cuStreamSynchronize(stream: usize) -> c_uint;
-    fn cuStreamWaitValue32_v2(stream: usize, at: u64, value: c_uint, flags: c_uint) -> c_uint;
-    fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) -> c_uint;
-    fn cuEventCreate(to: *mut usize, flags: c_uint) -> c_uint;
-    fn cuEventRecord(event: usize, stream: usize) -> c_uint;
-    fn cuEventQuery(event: usize) -> c_uint;
-    fn cuEventSynchronize(event: usize) -> c_uint;
-    fn cuEventElapsedTime(to: *mut f32, start: usize, end: usize) -> c_uint;
-    fn cuLaunchHostFunc(stream: usize, f: extern "C" fn(*mut c_void), data: *mut c_void) -> c_uint;
-    fn cuModuleLoadData(to: *mut usize, image: *const c_void) -> c_uint;
-    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const c_char) -> c_uint;
-    fn cuModuleUnload(module: usize) -> c_uint;
-    fn cuPointerGetAttribute(data: *mut c_void, which: c_uint, at: u64) -> c_uint;
-    fn cuGetErrorName(error: c_uint, to: *mut *const c_char) -> c_uint;
-    fn cuGetProcAddress_v2(
-        name: *const c_char,
-        to: *mut *const c_void,
-        version: c_int,
-        flags: u64,
-        status: *mut c_uint,
-    ) -> c_uint;
-    #[allow(clippy::too_many_arguments)]
-    fn cuLaunchKernel(
-        function: usize,
-        gx: c_uint,
-        gy: c_uint,
-        gz: c_uint,
-        bx: c_uint,
-        by: c_uint,
-        bz: c_uint,
-        shared: c_uint,
-        stream: usize,
-        params: *const *const c_void,
-        extra: *const c_void,
-    ) -> c_uint;
-}
-
 /// A kernel that adds 1 to each of 32 words.
 const INCREMENT: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .entry increment(.param .u64 at) {\n\
     .reg .u64 %d<4>; .reg .u32 %r<4>;\n\
     ld.param.u64 %d1, [at]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;\n\
     ld.global.u32 %r2, [%d3]; add.u32 %r2, %r2, 1; st.global.u32 [%d3], %r2; ret; }\n";
-
-macro_rules! ok {
-    ($e:expr) => {
-        // SAFETY: the arguments are valid for the driver API.
-        assert_eq!(unsafe { $e }, 0, stringify!($e))
-    };
-}
-
-macro_rules! fails {
-    ($code:expr, $e:expr) => {
-        // SAFETY: the driver API accepts or rejects these arguments safely.
-        assert_eq!(unsafe { $e }, $code, stringify!($e))
-    };
-}
 
 /// Makes the primary context current, and returns a guard that lets only one test use it at a time.
 fn context() -> MutexGuard<'static, ()> {

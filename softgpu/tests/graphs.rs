@@ -1,10 +1,12 @@
 //! Tests graphs and captures through their C functions.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_uint;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
+use cuda_api::sys::CUDA_MEMSET_NODE_PARAMS;
+
+mod common;
 
 const INVALID_VALUE: c_uint = 1;
 const ILLEGAL_STATE: c_uint = 401;
@@ -14,110 +16,6 @@ const CAPTURE_UNSUPPORTED: c_uint = 900;
 const CAPTURE_INVALIDATED: c_uint = 901;
 const CAPTURED_EVENT: c_uint = 907;
 const UPDATE_FAILURE: c_uint = 910;
-
-/// A copy of cuda.h's `CUDA_MEMSET_NODE_PARAMS`.
-#[repr(C)]
-struct Memset {
-    dst: u64,
-    pitch: usize,
-    value: c_uint,
-    element: c_uint,
-    width: usize,
-    height: usize,
-}
-
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
-    fn cuCtxSetCurrent(context: usize) -> c_uint;
-    fn cuCtxCreate_v2(to: *mut usize, flags: c_uint, device: c_int) -> c_uint;
-    fn cuCtxDestroy_v2(context: usize) -> c_uint;
-    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, size: usize, stream: usize) -> c_uint;
-    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
-    fn cuMemFree_v2(address: u64) -> c_uint;
-    fn cuMemAllocAsync(to: *mut u64, size: usize, stream: usize) -> c_uint;
-    fn cuMemFreeAsync(address: u64, stream: usize) -> c_uint;
-    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint;
-    fn cuDeviceGraphMemTrim(device: c_int) -> c_uint;
-    fn cuStreamWaitValue32_v2(stream: usize, at: u64, value: c_uint, flags: c_uint) -> c_uint;
-    fn cuGraphAddMemFreeNode(
-        to: *mut usize,
-        graph: usize,
-        after: *const usize,
-        count: usize,
-        address: u64,
-    ) -> c_uint;
-    fn cuMemcpyDtoH_v2(to: *mut u32, from: u64, size: usize) -> c_uint;
-    fn cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: usize) -> c_uint;
-    fn cuStreamCreate(to: *mut usize, flags: c_uint) -> c_uint;
-    fn cuStreamDestroy_v2(stream: usize) -> c_uint;
-    fn cuStreamSynchronize(stream: usize) -> c_uint;
-    fn cuEventCreate(to: *mut usize, flags: c_uint) -> c_uint;
-    fn cuEventRecord(event: usize, stream: usize) -> c_uint;
-    fn cuEventRecordWithFlags(event: usize, stream: usize, flags: c_uint) -> c_uint;
-    fn cuEventQuery(event: usize) -> c_uint;
-    fn cuEventSynchronize(event: usize) -> c_uint;
-    fn cuEventElapsedTime(to: *mut f32, start: usize, end: usize) -> c_uint;
-    fn cuStreamBeginCapture_v2(stream: usize, mode: c_uint) -> c_uint;
-    fn cuStreamEndCapture(stream: usize, to: *mut usize) -> c_uint;
-    fn cuStreamGetCaptureInfo_v2(
-        stream: usize,
-        status: *mut c_uint,
-        id: *mut u64,
-        graph: *mut usize,
-        nodes: *mut *const usize,
-        count: *mut usize,
-    ) -> c_uint;
-    fn cuGraphCreate(to: *mut usize, flags: c_uint) -> c_uint;
-    fn cuGraphDestroy(graph: usize) -> c_uint;
-    fn cuGraphAddEmptyNode(
-        to: *mut usize,
-        graph: usize,
-        after: *const usize,
-        count: usize,
-    ) -> c_uint;
-    fn cuGraphAddMemsetNode(
-        to: *mut usize,
-        graph: usize,
-        after: *const usize,
-        count: usize,
-        params: *const Memset,
-        context: usize,
-    ) -> c_uint;
-    fn cuGraphAddDependencies(
-        graph: usize,
-        from: *const usize,
-        to: *const usize,
-        count: usize,
-    ) -> c_uint;
-    fn cuGraphGetNodes(graph: usize, to: *mut usize, count: *mut usize) -> c_uint;
-    fn cuGraphGetEdges(graph: usize, from: *mut usize, to: *mut usize, count: *mut usize)
-    -> c_uint;
-    fn cuGraphInstantiateWithFlags(to: *mut usize, graph: usize, flags: u64) -> c_uint;
-    fn cuGraphExecUpdate_v2(exec: usize, graph: usize, info: *mut [usize; 3]) -> c_uint;
-    fn cuGraphExecMemsetNodeSetParams(
-        exec: usize,
-        node: usize,
-        params: *const Memset,
-        context: usize,
-    ) -> c_uint;
-    fn cuGraphLaunch(exec: usize, stream: usize) -> c_uint;
-    fn cuGraphExecDestroy(exec: usize) -> c_uint;
-}
-
-macro_rules! ok {
-    ($e:expr) => {
-        // SAFETY: the arguments are valid for the driver API.
-        assert_eq!(unsafe { $e }, 0, stringify!($e))
-    };
-}
-
-macro_rules! fails {
-    ($code:expr, $e:expr) => {
-        // SAFETY: the driver API accepts or rejects these arguments safely.
-        assert_eq!(unsafe { $e }, $code, stringify!($e))
-    };
-}
 
 /// Returns a stream in the primary context, and a guard that lets only one test use the context at
 /// a time.
@@ -139,13 +37,13 @@ fn memory() -> u64 {
 }
 
 fn word(at: u64) -> u32 {
-    let mut value = 0;
-    ok!(cuMemcpyDtoH_v2(&mut value, at, 4));
+    let mut value = 0u32;
+    ok!(cuMemcpyDtoH_v2((&raw mut value).cast(), at, 4));
     value
 }
 
-fn memset(dst: u64, value: c_uint) -> Memset {
-    Memset { dst, pitch: 0, value, element: 4, width: 1, height: 1 }
+fn memset(dst: u64, value: c_uint) -> CUDA_MEMSET_NODE_PARAMS {
+    CUDA_MEMSET_NODE_PARAMS { dst, pitch: 0, value, elementSize: 4, width: 1, height: 1 }
 }
 
 #[test]

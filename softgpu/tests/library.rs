@@ -1,37 +1,12 @@
 //! Tests a library without code for the device.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::c_uint;
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
+
+mod common;
 
 const NO_BINARY_FOR_GPU: c_uint = 209;
-
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
-    fn cuCtxSetCurrent(context: usize) -> c_uint;
-    fn cuLibraryLoadData(
-        to: *mut usize,
-        image: *const c_void,
-        jit_options: usize,
-        jit_values: usize,
-        jit_count: c_uint,
-        options: usize,
-        values: usize,
-        count: c_uint,
-    ) -> c_uint;
-    fn cuLibraryUnload(library: usize) -> c_uint;
-    fn cuLibraryGetKernel(to: *mut usize, library: usize, name: *const c_char) -> c_uint;
-    fn cuLibraryGetKernelCount(to: *mut c_uint, library: usize) -> c_uint;
-    fn cuLibraryGetGlobal(
-        to: *mut u64,
-        size: *mut usize,
-        library: usize,
-        name: *const c_char,
-    ) -> c_uint;
-    fn cuModuleLoadData(to: *mut usize, image: *const c_void) -> c_uint;
-}
 
 /// A fat binary without images: magic, version, length of the header, and length of the rest.
 const EMPTY: [u32; 4] = [0xba55_ed50, 1 | 16 << 16, 0, 0];

@@ -1,52 +1,10 @@
 //! Links modules with the linker API, and runs the result.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_uint, c_void};
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
 
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuCtxCreate_v2(to: *mut usize, flags: c_uint, device: c_int) -> c_uint;
-    fn cuCtxDestroy_v2(context: usize) -> c_uint;
-    fn cuCtxSynchronize() -> c_uint;
-    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, size: usize) -> c_uint;
-    fn cuModuleLoadData(to: *mut usize, image: *const c_void) -> c_uint;
-    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const c_char) -> c_uint;
-    fn cuLinkCreate_v2(
-        count: c_uint,
-        options: *const c_uint,
-        values: *mut usize,
-        to: *mut usize,
-    ) -> c_uint;
-    fn cuLinkAddData_v2(
-        link: usize,
-        kind: c_uint,
-        data: *const c_void,
-        size: usize,
-        name: *const c_char,
-        count: c_uint,
-        options: *const c_uint,
-        values: *mut usize,
-    ) -> c_uint;
-    fn cuLinkComplete(link: usize, image: *mut *const c_void, size: *mut usize) -> c_uint;
-    fn cuLinkDestroy(link: usize) -> c_uint;
-    #[allow(clippy::too_many_arguments)]
-    fn cuLaunchKernel(
-        function: usize,
-        gx: c_uint,
-        gy: c_uint,
-        gz: c_uint,
-        bx: c_uint,
-        by: c_uint,
-        bz: c_uint,
-        shared: c_uint,
-        stream: usize,
-        params: *const *const c_void,
-        extra: *const c_void,
-    ) -> c_uint;
-}
+mod common;
 
 const CUBIN: c_uint = 0;
 const PTX: c_uint = 1;

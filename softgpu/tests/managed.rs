@@ -1,41 +1,12 @@
 //! Tests managed variables through the driver API.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_uint};
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
+
+mod common;
 
 const NOT_FOUND: c_uint = 500;
-
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
-    fn cuCtxSetCurrent(context: usize) -> c_uint;
-    fn cuLibraryLoadData(
-        to: *mut usize,
-        image: *const c_void,
-        jit_options: usize,
-        jit_values: usize,
-        jit_count: c_uint,
-        options: usize,
-        values: usize,
-        count: c_uint,
-    ) -> c_uint;
-    fn cuLibraryUnload(library: usize) -> c_uint;
-    fn cuLibraryGetModule(to: *mut usize, library: usize) -> c_uint;
-    fn cuLibraryGetManaged(
-        to: *mut u64,
-        size: *mut usize,
-        library: usize,
-        name: *const c_char,
-    ) -> c_uint;
-    fn cuModuleGetGlobal_v2(
-        to: *mut u64,
-        size: *mut usize,
-        module: usize,
-        name: *const c_char,
-    ) -> c_uint;
-}
 
 const VARIABLES: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .global .u32 plain = 1;\n\

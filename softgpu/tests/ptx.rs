@@ -12,43 +12,12 @@
 //! // log: words              text that the error log must contain
 //! ```
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CString, c_uint, c_void};
 use std::path::Path;
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
 
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuCtxCreate_v2(to: *mut usize, flags: c_uint, device: c_int) -> c_uint;
-    fn cuCtxDestroy_v2(context: usize) -> c_uint;
-    fn cuCtxSynchronize() -> c_uint;
-    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
-    fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, size: usize) -> c_uint;
-    fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, size: usize) -> c_uint;
-    fn cuModuleLoadDataEx(
-        to: *mut usize,
-        image: *const c_void,
-        count: c_uint,
-        options: *const c_uint,
-        values: *mut *mut c_void,
-    ) -> c_uint;
-    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const c_char) -> c_uint;
-    #[allow(clippy::too_many_arguments)]
-    fn cuLaunchKernel(
-        function: usize,
-        gx: c_uint,
-        gy: c_uint,
-        gz: c_uint,
-        bx: c_uint,
-        by: c_uint,
-        bz: c_uint,
-        shared: c_uint,
-        stream: usize,
-        params: *const *const c_void,
-        extra: *const c_void,
-    ) -> c_uint;
-}
+mod common;
 
 /// Parses a list of numbers, ranges (`0..5`) and repetitions (`7*4`).
 fn words(text: &str) -> Vec<u32> {

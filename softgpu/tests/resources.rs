@@ -1,9 +1,11 @@
 //! Tests the device memory that contexts take besides allocations.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_uint};
+use std::ptr::null;
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
+
+mod common;
 
 const INVALID_VALUE: c_uint = 1;
 const OUT_OF_MEMORY: c_uint = 2;
@@ -16,43 +18,6 @@ const CONTEXT: u64 = 8 * MIB;
 const HEAP_LOADED: u64 = 138 * MIB;
 const HEAP_LAUNCHED: u64 = 140 * MIB;
 
-unsafe extern "C" {
-    fn cuInit(flags: c_uint) -> c_uint;
-    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
-    fn cuDevicePrimaryCtxReset_v2(device: c_int) -> c_uint;
-    fn cuDeviceGetAttribute(to: *mut c_int, which: c_uint, device: c_int) -> c_uint;
-    fn cuCtxCreate_v2(to: *mut usize, flags: c_uint, device: c_int) -> c_uint;
-    fn cuCtxDestroy_v2(context: usize) -> c_uint;
-    fn cuCtxSetCurrent(context: usize) -> c_uint;
-    fn cuCtxSetLimit(which: c_uint, value: usize) -> c_uint;
-    fn cuCtxSynchronize() -> c_uint;
-    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
-    fn cuMemFree_v2(address: u64) -> c_uint;
-    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint;
-    fn cuModuleLoadData(to: *mut usize, image: *const c_void) -> c_uint;
-    fn cuModuleUnload(module: usize) -> c_uint;
-    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const c_char) -> c_uint;
-    fn cuStreamCreate(to: *mut usize, flags: c_uint) -> c_uint;
-    fn cuStreamDestroy_v2(stream: usize) -> c_uint;
-    fn cuStreamBeginCapture_v2(stream: usize, mode: c_uint) -> c_uint;
-    fn cuStreamEndCapture(stream: usize, graph: *mut usize) -> c_uint;
-    fn cuGraphInstantiateWithFlags(to: *mut usize, graph: usize, flags: u64) -> c_uint;
-    fn cuGraphLaunch(exec: usize, stream: usize) -> c_uint;
-    fn cuLaunchKernel(
-        function: usize,
-        grid_x: c_uint,
-        grid_y: c_uint,
-        grid_z: c_uint,
-        block_x: c_uint,
-        block_y: c_uint,
-        block_z: c_uint,
-        shared: c_uint,
-        stream: usize,
-        params: usize,
-        extra: usize,
-    ) -> c_uint;
-}
-
 /// Each thread of the kernel needs 64 KiB.
 const LOCAL: &CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
     .visible .entry k() { .local .align 4 .b8 l[65536]; ret; }";
@@ -60,20 +25,6 @@ const MALLOC: &CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
     .extern .func (.param .b64 r) malloc (.param .b64 n);\n\
     .visible .entry k() { .reg .b64 %d; { .param .b64 r; .param .b64 n; st.param.b64 [n], 16;\n\
     call.uni (r), malloc, (n); ld.param.b64 %d, [r]; } ret; }";
-
-macro_rules! ok {
-    ($e:expr) => {
-        // SAFETY: the arguments are valid for the driver API.
-        assert_eq!(unsafe { $e }, 0, stringify!($e))
-    };
-}
-
-macro_rules! fails {
-    ($code:expr, $e:expr) => {
-        // SAFETY: the driver API accepts or rejects these arguments safely.
-        assert_eq!(unsafe { $e }, $code, stringify!($e))
-    };
-}
 
 fn used() -> u64 {
     let (mut free, mut total) = (0, 0);
@@ -90,7 +41,7 @@ fn load(image: &CStr) -> (usize, usize) {
 
 fn launch(function: usize, stream: usize) -> c_uint {
     // SAFETY: the kernel has no parameters.
-    unsafe { cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0) }
+    unsafe { cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, null(), null()) }
 }
 
 /// The number of threads that the device can run at once.

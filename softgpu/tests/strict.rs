@@ -1,49 +1,15 @@
 //! Tests strict mode, in processes of their own, because it aborts the process.
 
+use std::ffi::c_void;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use std::ptr::{null, null_mut};
 
-// Link the library, so that the tests call its real exports.
-use softgpu as _;
+use common::*;
 
-unsafe extern "C" {
-    fn cuInit(flags: u32) -> u32;
-    fn cuCtxCreate_v2(to: *mut usize, flags: u32, device: i32) -> u32;
-    fn cuCtxDestroy_v2(context: usize) -> u32;
-    fn cuCtxSetCurrent(context: usize) -> u32;
-    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: i32) -> u32;
-    fn cuDevicePrimaryCtxRelease_v2(device: i32) -> u32;
-    fn cuEventCreate(to: *mut usize, flags: u32) -> u32;
-    fn cuEventRecord(event: usize, stream: usize) -> u32;
-    fn cuEventQuery(event: usize) -> u32;
-    fn cuEventSynchronize(event: usize) -> u32;
-    fn cuEventDestroy_v2(event: usize) -> u32;
-    fn cuGraphCreate(to: *mut usize, flags: u32) -> u32;
-    fn cuGraphDestroy(graph: usize) -> u32;
-    fn cuGraphInstantiateWithFlags(to: *mut usize, graph: usize, flags: u64) -> u32;
-    fn cuGraphExecDestroy(exec: usize) -> u32;
-    fn cuLaunchHostFunc(stream: usize, f: unsafe extern "C" fn(usize), data: usize) -> u32;
-    fn cuStreamCreate(to: *mut usize, flags: u32) -> u32;
-    fn cuMemFree_v2(address: u64) -> u32;
-    fn cuModuleLoadData(to: *mut usize, image: *const u8) -> u32;
-    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const std::ffi::c_char) -> u32;
-    fn cuCtxSynchronize() -> u32;
-    fn cuLaunchKernel(
-        function: usize,
-        grid_x: u32,
-        grid_y: u32,
-        grid_z: u32,
-        block_x: u32,
-        block_y: u32,
-        block_z: u32,
-        shared: u32,
-        stream: usize,
-        parameters: *const u8,
-        extra: *const u8,
-    ) -> u32;
-}
+mod common;
 
-unsafe extern "C" fn sleep(_: usize) {
+unsafe extern "C" fn sleep(_: *mut c_void) {
     std::thread::sleep(std::time::Duration::from_secs(3));
 }
 
@@ -142,8 +108,7 @@ fn a_context_in_which_a_kernel_has_failed_may_have_objects() {
             assert_eq!(cuModuleGetFunction(&mut trap, module, c"f".as_ptr()), 0);
             assert_eq!(cuGraphCreate(&mut graph, 0), 0);
             assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), 0);
-            let none = std::ptr::null();
-            assert_eq!(cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, 0, none, none), 0);
+            assert_eq!(cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, 0, null(), null()), 0);
             assert_ne!(cuCtxSynchronize(), 0);
             assert_eq!(cuCtxDestroy_v2(context), 0);
             // The checks are on again.
@@ -158,7 +123,7 @@ fn an_object_that_another_thread_uses() {
     let said = aborted("an_object_that_another_thread_uses", |context| unsafe {
         let (event, mut stream) = (event(), 0);
         assert_eq!(cuStreamCreate(&mut stream, 1), 0);
-        assert_eq!(cuLaunchHostFunc(stream, sleep, 0), 0);
+        assert_eq!(cuLaunchHostFunc(stream, sleep, null_mut()), 0);
         assert_eq!(cuEventRecord(event, stream), 0);
         std::thread::spawn(move || {
             cuCtxSetCurrent(context);
