@@ -43,11 +43,9 @@ entries! {
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     ENTRIES,
     entry::arrays::array::ENTRIES,
-    entry::arrays::array_row::ENTRIES,
     entry::memory::batch_copy::ENTRIES,
     entry::contexts::context::ENTRIES,
     entry::code::cooperative::ENTRIES,
-    entry::memory::copy::ENTRIES,
     entry::memory::copy2d::ENTRIES,
     entry::contexts::coredump::ENTRIES,
     entry::contexts::device::ENTRIES,

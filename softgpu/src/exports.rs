@@ -42,7 +42,6 @@ entries! {
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     ENTRIES,
     api::array::ENTRIES,
-    api::array_copy::ENTRIES,
     api::batch_copy::ENTRIES,
     api::context::ENTRIES,
     api::cooperative::ENTRIES,

@@ -1,7 +1,7 @@
 //! Batches of copies. The copies are queued one after another, which is one of the orders that CUDA
 //! permits.
 
-use super::{Library, When};
+use super::{Library, Sides, When};
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -146,7 +146,7 @@ pub unsafe fn linear<L: Library>(
     each(batch.count, failed, |index| {
         let (dst, src, len) = (dsts.get(index)?, srcs.get(index)?, sizes.get(index)?);
         // SAFETY: the caller promises that the program's addresses are valid.
-        unsafe { L::copy(dst, src, len, When::InStream(stream), per_thread) }
+        unsafe { L::copy(Sides::Any, dst, src, len, When::InStream(stream), per_thread) }
     })?;
     if during_call { L::synchronize(stream, per_thread) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The macro that exports batches of copies and copies between contexts.
+//! The macro that exports the copies.
 
 /// Exports these entry points for a [`Library`](crate::copies::Library). The second argument is the
 /// library's [`EntryPoint`](crate::entries::EntryPoint), and the third a function that says whether
@@ -8,10 +8,119 @@ macro_rules! copy_entries {
     ($library:ty, $entry_point:ty, $is_per_thread:path) => {
         use $crate::args::{In, Out};
         use $crate::copies::batch::{self, Batch};
-        use $crate::copies::{When, peer};
+        use $crate::copies::row::{self, End};
+        use $crate::copies::{Library, Sides, When, peer};
         use $crate::sys::*;
 
         $crate::entries! { $entry_point;
+            fn cuMemcpy, fn cuMemcpy_ptds(dst: u64, src: u64, len: usize) |null| {
+                let per_thread = $is_per_thread(null);
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::Any, dst, src, len, When::Now, per_thread) }
+            }
+            fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+                let per_thread = $is_per_thread(null);
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::ToDevice, dst, src, len, When::Now, per_thread) }
+            }
+            fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+                let per_thread = $is_per_thread(null);
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::FromDevice, dst, src, len, When::Now, per_thread) }
+            }
+            fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+                let per_thread = $is_per_thread(null);
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::OnDevice, dst, src, len, When::Now, per_thread) }
+            }
+            fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
+                dst: u64, src: u64, len: usize, stream: CUstream,
+            ) |null| {
+                let (when, per_thread) = (When::InStream(stream), $is_per_thread(null));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::Any, dst, src, len, when, per_thread) }
+            }
+            fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
+                dst: u64, src: u64, len: usize, stream: CUstream,
+            ) |null| {
+                let (when, per_thread) = (When::InStream(stream), $is_per_thread(null));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::ToDevice, dst, src, len, when, per_thread) }
+            }
+            fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
+                dst: u64, src: u64, len: usize, stream: CUstream,
+            ) |null| {
+                let (when, per_thread) = (When::InStream(stream), $is_per_thread(null));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::FromDevice, dst, src, len, when, per_thread) }
+            }
+            fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
+                dst: u64, src: u64, len: usize, stream: CUstream,
+            ) |null| {
+                let (when, per_thread) = (When::InStream(stream), $is_per_thread(null));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { <$library>::copy(Sides::OnDevice, dst, src, len, when, per_thread) }
+            }
+            fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<CUDA_MEMCPY3D>) |null| {
+                // SAFETY: the memory that the program describes is valid.
+                unsafe { <$library>::copy_box(&copy.get()?, When::Now, $is_per_thread(null)) }
+            }
+            fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
+                copy: In<CUDA_MEMCPY3D>, stream: CUstream,
+            ) |null| {
+                let (when, per_thread) = (When::InStream(stream), $is_per_thread(null));
+                // SAFETY: the memory that the program describes is valid.
+                unsafe { <$library>::copy_box(&copy.get()?, when, per_thread) }
+            }
+            fn cuMemcpyHtoA_v2, fn cuMemcpyHtoA_v2_ptds(
+                dst: CUarray, dst_x: usize, src: u64, len: usize,
+            ) |null| {
+                let (dst, src) = (End::Array(dst, dst_x), End::Host(src));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::Now, $is_per_thread(null)) }
+            }
+            fn cuMemcpyAtoH_v2, fn cuMemcpyAtoH_v2_ptds(
+                dst: u64, src: CUarray, src_x: usize, len: usize,
+            ) |null| {
+                let (dst, src) = (End::Host(dst), End::Array(src, src_x));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::Now, $is_per_thread(null)) }
+            }
+            fn cuMemcpyDtoA_v2, fn cuMemcpyDtoA_v2_ptds(
+                dst: CUarray, dst_x: usize, src: u64, len: usize,
+            ) |null| {
+                let (dst, src) = (End::Array(dst, dst_x), End::Device(src));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::Now, $is_per_thread(null)) }
+            }
+            fn cuMemcpyAtoD_v2, fn cuMemcpyAtoD_v2_ptds(
+                dst: u64, src: CUarray, src_x: usize, len: usize,
+            ) |null| {
+                let (dst, src) = (End::Device(dst), End::Array(src, src_x));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::Now, $is_per_thread(null)) }
+            }
+            fn cuMemcpyAtoA_v2, fn cuMemcpyAtoA_v2_ptds(
+                dst: CUarray, dst_x: usize, src: CUarray, src_x: usize, len: usize,
+            ) |null| {
+                let (dst, src) = (End::Array(dst, dst_x), End::Array(src, src_x));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::Now, $is_per_thread(null)) }
+            }
+            fn cuMemcpyHtoAAsync_v2, fn cuMemcpyHtoAAsync_v2_ptsz(
+                dst: CUarray, dst_x: usize, src: u64, len: usize, stream: CUstream,
+            ) |null| {
+                let (dst, src) = (End::Array(dst, dst_x), End::Host(src));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::InStream(stream), $is_per_thread(null)) }
+            }
+            fn cuMemcpyAtoHAsync_v2, fn cuMemcpyAtoHAsync_v2_ptsz(
+                dst: u64, src: CUarray, src_x: usize, len: usize, stream: CUstream,
+            ) |null| {
+                let (dst, src) = (End::Host(dst), End::Array(src, src_x));
+                // SAFETY: the program passes addresses that are valid for `len` bytes.
+                unsafe { row::copy::<$library>(dst, src, len, When::InStream(stream), $is_per_thread(null)) }
+            }
             /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy that
             /// failed.
             fn cuMemcpyBatchAsync, fn cuMemcpyBatchAsync_ptsz(

@@ -1,15 +1,17 @@
-//! Batches of copies, and copies between contexts. They consist of copies that a library also
-//! offers separately.
+//! The entry points of copies, except those of rectangles. A library provides copies of contiguous
+//! bytes and of boxes, of which batches and the other copies consist.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`batch`] | `cuMemcpyBatchAsync` and `cuMemcpy3DBatchAsync` |
 //! | [`peer`] | copies between contexts |
+//! | [`row`] | copies of contiguous bytes from and to arrays |
 //! | [`entries`] | the exports |
 
 pub mod batch;
 pub mod entries;
 pub mod peer;
+pub mod row;
 
 use crate::error::CuResult;
 use crate::sys::{CUDA_MEMCPY3D, CUarray, CUcontext, CUdeviceptr, CUstream};
@@ -23,6 +25,19 @@ pub enum When {
     InStream(CUstream),
 }
 
+/// Which addresses of a copy must be memory that the GPU can access, because the entry point's name
+/// says so. Any other address can be in any kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sides {
+    Any,
+    /// The destination, as for `cuMemcpyHtoD`. The source is host memory.
+    ToDevice,
+    /// The source, as for `cuMemcpyDtoH`. The destination is host memory.
+    FromDevice,
+    /// Both, as for `cuMemcpyDtoD`.
+    OnDevice,
+}
+
 /// A library's separate copies. `per_thread` says that a null stream, and [`When::Now`], mean the
 /// thread's default stream.
 pub trait Library {
@@ -32,6 +47,7 @@ pub trait Library {
     ///
     /// Addresses in the program's own memory must be valid, for as long as these functions require.
     unsafe fn copy(
+        sides: Sides,
         dst: CUdeviceptr,
         src: CUdeviceptr,
         len: usize,
@@ -39,15 +55,12 @@ pub trait Library {
         per_thread: bool,
     ) -> CuResult;
 
-    /// Copies contiguous bytes between addresses that the GPU can access, as `cuMemcpyDtoD` and
-    /// `cuMemcpyDtoDAsync` do.
-    fn copy_on_device(
-        dst: CUdeviceptr,
-        src: CUdeviceptr,
-        len: usize,
-        when: When,
-        per_thread: bool,
-    ) -> CuResult;
+    /// Copies contiguous bytes from or to an array, which `params` describes as a box of one row.
+    ///
+    /// # Safety
+    ///
+    /// Addresses in the program's own memory must be valid, for as long as these functions require.
+    unsafe fn copy_row(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult;
 
     /// Copies a box, as `cuMemcpy3D` and `cuMemcpy3DAsync` do.
     ///

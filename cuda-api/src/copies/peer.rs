@@ -1,7 +1,7 @@
 //! Copies between contexts. Addresses are unique across contexts and devices, so a copy doesn't
 //! need its contexts; they are only checked.
 
-use super::{Library, When};
+use super::{Library, Sides, When};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUcontext, CUdeviceptr, CUmemorytype as M};
 
@@ -16,7 +16,8 @@ pub fn linear<L: Library>(
     for context in [dst_context, src_context].into_iter().filter(|context| !context.is_null()) {
         L::check_context(context)?;
     }
-    L::copy_on_device(dst, src, len, when, per_thread)
+    // SAFETY: the copy fails if an address is in memory that the GPU can't access.
+    unsafe { L::copy(Sides::OnDevice, dst, src, len, when, per_thread) }
 }
 
 /// Copies a box between contexts.

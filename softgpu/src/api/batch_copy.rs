@@ -1,11 +1,10 @@
-//! Batches of copies, and copies between contexts. cuda-api has the entry points.
+//! Copies, except those of rectangles. cuda-api has the entry points.
 
 use cuda_api::arrays::element_size;
-use cuda_api::copies::Library;
 use cuda_api::error::{CuError, CuResult};
 
 use super::capture;
-use super::copy::{ANY, copy_any, copy_box, on_device};
+use super::copy::{ANY, Side, copy, copy_box};
 use super::entry::EntryPoint;
 use super::stream::synchronize;
 use crate::state::context::by_handle;
@@ -15,50 +14,64 @@ use crate::state::stream::{default_stream, lookup};
 
 cuda_api::copy_entries!(Software, EntryPoint, std::convert::identity);
 
+/// Copies a box in a stream, or in the default stream. `sides` has the kinds of memory that the call
+/// requires for the target and the source, in addition to the parameters.
+///
+/// # Safety
+///
+/// Host addresses must be valid for all rows, for as long as `cuMemcpy3DAsync` requires.
+unsafe fn boxed(
+    params: &CUDA_MEMCPY3D,
+    sides: [Side; 2],
+    when: When,
+    per_thread: bool,
+) -> CuResult {
+    // SAFETY: the caller promises the same.
+    unsafe {
+        match when {
+            When::Now => copy_box(&*default_stream(per_thread)?, params, sides, true),
+            When::InStream(stream) => copy_box(&*lookup(stream, per_thread)?, params, sides, false),
+        }
+    }
+}
+
 impl Library for Software {
     unsafe fn copy(
+        sides: Sides,
         dst: CUdeviceptr,
         src: CUdeviceptr,
         len: usize,
         when: When,
         per_thread: bool,
     ) -> CuResult {
+        let [to, from] = match sides {
+            Sides::Any => ANY,
+            Sides::ToDevice => [Side::Device, Side::Host],
+            Sides::FromDevice => [Side::Host, Side::Device],
+            Sides::OnDevice => [Side::Device, Side::Device],
+        };
+        let (to, from) = ((dst, to), (src, from));
         // SAFETY: the program's addresses are valid, as the caller promises.
         unsafe {
             match when {
-                When::Now => copy_any(&*default_stream(per_thread)?, dst, src, len, true),
-                When::InStream(stream) => {
-                    copy_any(&*lookup(stream, per_thread)?, dst, src, len, false)
-                }
+                When::Now => copy(&*default_stream(per_thread)?, to, from, len, true),
+                When::InStream(stream) => copy(&*lookup(stream, per_thread)?, to, from, len, false),
             }
         }
     }
 
-    fn copy_on_device(
-        dst: CUdeviceptr,
-        src: CUdeviceptr,
-        len: usize,
-        when: When,
-        per_thread: bool,
-    ) -> CuResult {
-        match when {
-            When::Now => on_device(&*default_stream(per_thread)?, dst, src, len, true),
-            When::InStream(stream) => {
-                on_device(&*lookup(stream, per_thread)?, dst, src, len, false)
-            }
-        }
+    unsafe fn copy_row(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
+        let sides = [params.dstMemoryType, params.srcMemoryType].map(|kind| match kind {
+            CUmemorytype::CU_MEMORYTYPE_HOST => Side::Host,
+            _ => Side::Device,
+        });
+        // SAFETY: the program's addresses are valid, as the caller promises.
+        unsafe { boxed(params, sides, when, per_thread) }
     }
 
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
         // SAFETY: the program's addresses are valid, as the caller promises.
-        unsafe {
-            match when {
-                When::Now => copy_box(&*default_stream(per_thread)?, params, ANY, true),
-                When::InStream(stream) => {
-                    copy_box(&*lookup(stream, per_thread)?, params, ANY, false)
-                }
-            }
-        }
+        unsafe { boxed(params, ANY, when, per_thread) }
     }
 
     fn synchronize(stream: CUstream, per_thread: bool) -> CuResult {

@@ -1,6 +1,6 @@
 //! Copies and fills.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::c_uint;
 
 use cuda_api::args::In;
 use cuda_api::error::{CuError, CuResult};
@@ -204,7 +204,7 @@ impl Copy {
 /// # Safety
 ///
 /// Host addresses must be valid for `len` bytes, for as long as `cuMemcpyAsync` requires.
-unsafe fn copy(
+pub(super) unsafe fn copy(
     stream: &Stream,
     to: (u64, Side),
     from: (u64, Side),
@@ -218,30 +218,6 @@ unsafe fn copy(
     let copy = unsafe { Copy::linear(to.0, from.0, len) };
     copy.check(to.1, from.1)?;
     copy.submit(stream, [to.1, from.1], now)
-}
-
-/// Copies contiguous bytes between any two kinds of memory. `now` says that the call has no stream
-/// argument.
-///
-/// # Safety
-///
-/// Host addresses must be valid for `len` bytes, for as long as `cuMemcpyAsync` requires.
-pub(super) unsafe fn copy_any(
-    stream: &Stream,
-    to: u64,
-    from: u64,
-    len: usize,
-    now: bool,
-) -> CuResult {
-    // SAFETY: the caller guarantees the same.
-    unsafe { copy(stream, (to, Side::Any), (from, Side::Any), len, now) }
-}
-
-/// Copies between two ranges of memory that the device can access. `now` says that the call has no
-/// stream argument.
-pub(super) fn on_device(stream: &Stream, to: u64, from: u64, len: usize, now: bool) -> CuResult {
-    // SAFETY: `copy` checks that the device can access both sides, so pageable memory isn't used.
-    unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, now) }
 }
 
 /// The sides of a copy if the name of the function doesn't say which kinds of memory it copies.
@@ -533,33 +509,6 @@ impl Fill {
 }
 
 entries! {
-    fn cuMemcpy, fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize) |per_thread| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { copy_any(&*default_stream(per_thread)?, to, from, len, true) }
-    }
-
-    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(
-        to: CUdeviceptr, from: *const c_void, len: usize,
-    ) |per_thread| {
-        let (to, from) = ((to, Side::Device), (from as u64, Side::Host));
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
-    }
-
-    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(
-        to: *mut c_void, from: CUdeviceptr, len: usize,
-    ) |per_thread| {
-        let (to, from) = ((to as u64, Side::Host), (from, Side::Device));
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
-    }
-
-    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(
-        to: CUdeviceptr, from: CUdeviceptr, len: usize,
-    ) |per_thread| {
-        on_device(&*default_stream(per_thread)?, to, from, len, true)
-    }
-
     fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: In<CUDA_MEMCPY2D>) |per_thread| {
         // SAFETY: the program passes a description of valid memory.
         unsafe { rectangle(&*default_stream(per_thread)?, params, true) }
@@ -604,37 +553,6 @@ entries! {
         to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize,
     ) |per_thread| {
         fill_now(per_thread, to, pitch, value, 4, (width, height))
-    }
-
-    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
-        to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
-    ) |per_thread| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe {
-            copy(&*lookup(stream, per_thread)?, (to, Side::Any), (from, Side::Any), len, false)
-        }
-    }
-
-    fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
-        to: CUdeviceptr, from: *const c_void, len: usize, stream: CUstream,
-    ) |per_thread| {
-        let (to, from) = ((to, Side::Device), (from as u64, Side::Host));
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { copy(&*lookup(stream, per_thread)?, to, from, len, false) }
-    }
-
-    fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
-        to: *mut c_void, from: CUdeviceptr, len: usize, stream: CUstream,
-    ) |per_thread| {
-        let (to, from) = ((to as u64, Side::Host), (from, Side::Device));
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { copy(&*lookup(stream, per_thread)?, to, from, len, false) }
-    }
-
-    fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
-        to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
-    ) |per_thread| {
-        on_device(&*lookup(stream, per_thread)?, to, from, len, false)
     }
 
     fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(

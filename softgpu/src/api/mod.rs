@@ -1,7 +1,6 @@
 //! The driver API, with one module per family of functions.
 
 pub(crate) mod array;
-pub(crate) mod array_copy;
 pub(crate) mod batch_copy;
 mod capture;
 pub(crate) mod context;

@@ -2,7 +2,6 @@
 
 pub(crate) mod array;
 pub(crate) mod array_copy;
-pub(crate) mod array_row;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
 pub(crate) mod texture_ref;

@@ -1,5 +1,5 @@
-//! Batches of copies, and copies between contexts. cuda-api has the entry points; this module
-//! implements the guest library's part.
+//! Copies, except those of rectangles. cuda-api has the entry points; this module implements the
+//! guest library's part.
 
 use crate::capture;
 use crate::driver::driver;
@@ -13,35 +13,50 @@ use crate::graph::Guest;
 use crate::handles::Handle;
 use crate::transfer::synchronize;
 use cuda_api::arrays::element_size;
-use cuda_api::copies::Library;
 
 cuda_api::copy_entries!(Guest, EntryPoint, is_per_thread);
 
 impl Library for Guest {
-    unsafe fn copy(dst: u64, src: u64, len: usize, when: When, per_thread: bool) -> CuResult {
+    unsafe fn copy(
+        sides: Sides,
+        dst: u64,
+        src: u64,
+        len: usize,
+        when: When,
+        per_thread: bool,
+    ) -> CuResult {
         let null = null_of(per_thread);
+        let sides = match sides {
+            Sides::Any => copy::ANY,
+            Sides::ToDevice => copy::TO_DEVICE,
+            Sides::FromDevice => copy::FROM_DEVICE,
+            Sides::OnDevice => copy::WITHIN_DEVICE,
+        };
         // SAFETY: pageable memory is valid, as the caller promises.
         unsafe {
             match when {
-                When::Now => copy::blocking(copy::ANY, dst, src, len, null),
+                When::Now => copy::blocking(sides, dst, src, len, null),
                 When::InStream(stream) => {
-                    copy::queued(copy::ANY, (dst, src), len, stream as Handle, null)
+                    copy::queued(sides, (dst, src), len, stream as Handle, null)
                 }
             }
         }
     }
 
-    fn copy_on_device(dst: u64, src: u64, len: usize, when: When, per_thread: bool) -> CuResult {
-        let null = null_of(per_thread);
-        // SAFETY: the copy fails if an address is in pageable memory.
-        unsafe {
-            match when {
-                When::Now => copy::blocking(copy::WITHIN_DEVICE, dst, src, len, null),
-                When::InStream(stream) => {
-                    copy::queued(copy::WITHIN_DEVICE, (dst, src), len, stream as Handle, null)
-                }
-            }
+    /// As with the real driver, a copy of managed memory in a stream waits if the function's name
+    /// says that the memory is host memory.
+    unsafe fn copy_row(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
+        // SAFETY: pageable memory is valid, as the caller promises.
+        unsafe { Self::copy_box(params, when, per_thread) }?;
+        let When::InStream(stream) = when else { return Ok(()) };
+        let driver = crate::context::driver()?;
+        let managed = |host: u64| driver.memory.is_managed(host);
+        if params.WidthInBytes > 0
+            && (managed(params.dstHost as u64) || managed(params.srcHost as u64))
+        {
+            return synchronize(driver, stream_id(driver, stream as Handle, null_of(per_thread))?);
         }
+        Ok(())
     }
 
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {

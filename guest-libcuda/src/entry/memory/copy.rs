@@ -1,4 +1,4 @@
-//! Entry points that copy contiguous bytes.
+//! Copies of contiguous bytes.
 
 use crate::capture;
 use crate::context;
@@ -11,8 +11,8 @@ use crate::transfer::{self, Copy, Sides};
 use protocol::ids::StreamId;
 
 pub const ANY: Sides = Sides { dst_on_device: false, src_on_device: false };
-const TO_DEVICE: Sides = Sides { dst_on_device: true, ..ANY };
-const FROM_DEVICE: Sides = Sides { src_on_device: true, ..ANY };
+pub const TO_DEVICE: Sides = Sides { dst_on_device: true, ..ANY };
+pub const FROM_DEVICE: Sides = Sides { src_on_device: true, ..ANY };
 pub const WITHIN_DEVICE: Sides = Sides { dst_on_device: true, src_on_device: true };
 
 /// Copies, and returns when the program may use both areas again.
@@ -58,48 +58,5 @@ pub unsafe fn queued(
     unsafe {
         let copy = Copy { dst, src, len, stream, blocking };
         transfer::copy_between(driver, copy, sides)
-    }
-}
-
-entries! {
-    fn cuMemcpy, fn cuMemcpy_ptds(dst: u64, src: u64, len: usize) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { blocking(ANY, dst, src, len, null) }
-    }
-    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
-        dst: u64, src: u64, len: usize, stream: Handle,
-    ) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { queued(ANY, (dst, src), len, stream, null) }
-    }
-    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { blocking(TO_DEVICE, dst, src, len, null) }
-    }
-    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(dst: u64, src: u64, len: usize) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { blocking(FROM_DEVICE, dst, src, len, null) }
-    }
-    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { blocking(WITHIN_DEVICE, dst, src, len, null) }
-    }
-    fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
-        dst: u64, src: u64, len: usize, stream: Handle,
-    ) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { queued(TO_DEVICE, (dst, src), len, stream, null) }
-    }
-    fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
-        dst: u64, src: u64, len: usize, stream: Handle,
-    ) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { queued(FROM_DEVICE, (dst, src), len, stream, null) }
-    }
-    fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
-        dst: u64, src: u64, len: usize, stream: Handle,
-    ) |null| {
-        // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe { queued(WITHIN_DEVICE, (dst, src), len, stream, null) }
     }
 }

@@ -13,7 +13,7 @@ use crate::memory::Route;
 use crate::program::copy_within;
 use crate::transfer::{self, Copy};
 use cuda_api::args::In;
-use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D};
+use cuda_api::sys::CUDA_MEMCPY2D;
 use protocol::calls::VcudaCopy2D;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
@@ -197,15 +197,5 @@ entries! {
     ) |null| {
         // SAFETY: the memory that the program describes is valid.
         unsafe { copy_2d((&copy.get()?).into(), stream, null, false) }
-    }
-    fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<CUDA_MEMCPY3D>) |null| {
-        // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_3d((&copy.get()?).into(), 0, null, true) }
-    }
-    fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
-        copy: In<CUDA_MEMCPY3D>, stream: Handle,
-    ) |null| {
-        // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_3d((&copy.get()?).into(), stream, null, false) }
     }
 }
