@@ -14,7 +14,7 @@
 //! * [`compute_cache`] keeps code that NVIDIA's compilers have generated.
 //! * [`coredump`] keeps the attributes of GPU core dumps.
 //! * [`cooperative`] checks cooperative launches on several devices.
-//! * [`copies`] has batches of copies, and copies between contexts.
+//! * [`copies`] has the entry points of copies.
 //! * [`device_links`] has the atomic operations between devices; [`devices`] formats UUIDs and
 //!   selects devices.
 //! * [`export_tables`] has the private tables that NVIDIA's own libraries request.
@@ -31,7 +31,8 @@
 //! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
 //!   points.
 //! * [`machine_code`] explains why softgpu can't load some images.
-//! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them.
+//! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them, and
+//!   [`managed_entries`] has the entry points.
 //! * [`notifications`] registers callbacks.
 //! * [`pointers`] has the attributes of pointers.
 //! * [`pool`] has memory pools.
@@ -95,6 +96,8 @@ pub mod machine_code;
 pub mod managed;
 #[cfg(feature = "runtime")]
 pub mod managed_batch;
+#[cfg(feature = "runtime")]
+pub mod managed_entries;
 pub mod pointers;
 #[cfg(feature = "runtime")]
 pub mod pool;
