@@ -5,23 +5,28 @@ use crate::sys::{
 };
 use std::ptr::null_mut;
 
+/// Returns parameters of another version: the members that all versions have, and these.
+macro_rules! convert {
+    ($params:expr, { $($member:ident: $value:expr),* }) => {
+        Self {
+            gridDimX: $params.gridDimX,
+            gridDimY: $params.gridDimY,
+            gridDimZ: $params.gridDimZ,
+            blockDimX: $params.blockDimX,
+            blockDimY: $params.blockDimY,
+            blockDimZ: $params.blockDimZ,
+            sharedMemBytes: $params.sharedMemBytes,
+            kernelParams: $params.kernelParams,
+            extra: $params.extra,
+            $($member: $value),*
+        }
+    };
+}
+
 /// The first version has no kernels of libraries, and the node gets the current context.
 impl From<CUDA_KERNEL_NODE_PARAMS_v1> for CUDA_KERNEL_NODE_PARAMS {
     fn from(params: CUDA_KERNEL_NODE_PARAMS_v1) -> Self {
-        Self {
-            func: params.func,
-            gridDimX: params.gridDimX,
-            gridDimY: params.gridDimY,
-            gridDimZ: params.gridDimZ,
-            blockDimX: params.blockDimX,
-            blockDimY: params.blockDimY,
-            blockDimZ: params.blockDimZ,
-            sharedMemBytes: params.sharedMemBytes,
-            kernelParams: params.kernelParams,
-            extra: params.extra,
-            kern: null_mut(),
-            ctx: null_mut(),
-        }
+        convert!(params, { func: params.func, kern: null_mut(), ctx: null_mut() })
     }
 }
 
@@ -29,37 +34,13 @@ impl From<CUDA_KERNEL_NODE_PARAMS_v1> for CUDA_KERNEL_NODE_PARAMS {
 impl From<CUDA_KERNEL_NODE_PARAMS> for CUDA_KERNEL_NODE_PARAMS_v1 {
     fn from(params: CUDA_KERNEL_NODE_PARAMS) -> Self {
         let func = if params.func.is_null() { params.kern as CUfunction } else { params.func };
-        Self {
-            func,
-            gridDimX: params.gridDimX,
-            gridDimY: params.gridDimY,
-            gridDimZ: params.gridDimZ,
-            blockDimX: params.blockDimX,
-            blockDimY: params.blockDimY,
-            blockDimZ: params.blockDimZ,
-            sharedMemBytes: params.sharedMemBytes,
-            kernelParams: params.kernelParams,
-            extra: params.extra,
-        }
+        convert!(params, { func: func })
     }
 }
 
 /// The third version is the member of the parameters of any kind of node.
 impl From<CUDA_KERNEL_NODE_PARAMS_v3> for CUDA_KERNEL_NODE_PARAMS {
     fn from(params: CUDA_KERNEL_NODE_PARAMS_v3) -> Self {
-        Self {
-            func: params.func,
-            gridDimX: params.gridDimX,
-            gridDimY: params.gridDimY,
-            gridDimZ: params.gridDimZ,
-            blockDimX: params.blockDimX,
-            blockDimY: params.blockDimY,
-            blockDimZ: params.blockDimZ,
-            sharedMemBytes: params.sharedMemBytes,
-            kernelParams: params.kernelParams,
-            extra: params.extra,
-            kern: params.kern,
-            ctx: params.ctx,
-        }
+        convert!(params, { func: params.func, kern: params.kern, ctx: params.ctx })
     }
 }
