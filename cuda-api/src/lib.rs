@@ -21,6 +21,7 @@
 //! * [`args`] has the arguments of entry points, as types that safe code can use.
 //! * [`error_text`] has names and descriptions of `CUresult` values.
 //! * [`fatbin`] parses the images that programs pass to the module loaders.
+//! * [`fills`] has the entry points that fill memory.
 //! * [`first_versions`] has functions that CUDA 3.2 replaced.
 //! * [`graph`] has graphs, and streams that are being captured.
 //! * [`green`] has green contexts.
@@ -57,6 +58,7 @@ pub mod entries;
 pub mod error;
 pub mod error_text;
 pub mod exports;
+pub mod fills;
 pub mod first_versions;
 pub mod notifications;
 pub mod proc_address;

@@ -43,10 +43,9 @@ entries! {
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     ENTRIES,
     entry::arrays::array::ENTRIES,
-    entry::memory::batch_copy::ENTRIES,
+    entry::memory::copies::ENTRIES,
     entry::contexts::context::ENTRIES,
     entry::code::cooperative::ENTRIES,
-    entry::memory::copy2d::ENTRIES,
     entry::contexts::coredump::ENTRIES,
     entry::contexts::device::ENTRIES,
     entry::contexts::device_links::ENTRIES,

@@ -9,7 +9,7 @@ macro_rules! copy_entries {
         use $crate::args::{In, Out};
         use $crate::copies::batch::{self, Batch};
         use $crate::copies::row::{self, End};
-        use $crate::copies::{Library, Sides, When, peer};
+        use $crate::copies::{Library, Sides, When, peer, rectangle};
         use $crate::sys::*;
 
         $crate::entries! { $entry_point;
@@ -60,6 +60,23 @@ macro_rules! copy_entries {
                 let (when, per_thread) = (When::InStream(stream), $is_per_thread(null));
                 // SAFETY: the program passes addresses that are valid for `len` bytes.
                 unsafe { <$library>::copy(Sides::OnDevice, dst, src, len, when, per_thread) }
+            }
+            fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<CUDA_MEMCPY2D>) |null| {
+                let (copy, per_thread) = (rectangle::boxed(&copy.get()?), $is_per_thread(null));
+                // SAFETY: the memory that the program describes is valid.
+                unsafe { <$library>::copy_rectangle(&copy, When::Now, per_thread) }
+            }
+            fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<CUDA_MEMCPY2D>) |null| {
+                let (copy, per_thread) = (rectangle::boxed(&copy.get()?), $is_per_thread(null));
+                // SAFETY: the memory that the program describes is valid.
+                unsafe { <$library>::copy_rectangle(&copy, When::Now, per_thread) }
+            }
+            fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
+                copy: In<CUDA_MEMCPY2D>, stream: CUstream,
+            ) |null| {
+                let (copy, per_thread) = (rectangle::boxed(&copy.get()?), $is_per_thread(null));
+                // SAFETY: the memory that the program describes is valid.
+                unsafe { <$library>::copy_rectangle(&copy, When::InStream(stream), per_thread) }
             }
             fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(copy: In<CUDA_MEMCPY3D>) |null| {
                 // SAFETY: the memory that the program describes is valid.

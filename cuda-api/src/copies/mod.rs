@@ -1,16 +1,18 @@
-//! The entry points of copies, except those of rectangles. A library provides copies of contiguous
-//! bytes and of boxes, of which batches and the other copies consist.
+//! The entry points of copies. A library provides copies of contiguous bytes and of boxes, of which
+//! batches and the other copies consist.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`batch`] | `cuMemcpyBatchAsync` and `cuMemcpy3DBatchAsync` |
 //! | [`peer`] | copies between contexts |
+//! | [`rectangle`] | copies of rectangles |
 //! | [`row`] | copies of contiguous bytes from and to arrays |
 //! | [`entries`] | the exports |
 
 pub mod batch;
 pub mod entries;
 pub mod peer;
+pub mod rectangle;
 pub mod row;
 
 use crate::error::CuResult;
@@ -68,6 +70,16 @@ pub trait Library {
     ///
     /// Addresses in the program's own memory must be valid, for as long as these functions require.
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult;
+
+    /// Copies a rectangle, as `cuMemcpy2D` and `cuMemcpy2DAsync` do. `params` describes it as a box.
+    ///
+    /// # Safety
+    ///
+    /// Addresses in the program's own memory must be valid, for as long as these functions require.
+    unsafe fn copy_rectangle(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::copy_box(params, when, per_thread) }
+    }
 
     /// Waits for a stream, as `cuStreamSynchronize` does.
     fn synchronize(stream: CUstream, per_thread: bool) -> CuResult;

@@ -14,8 +14,9 @@ use cuda_api::graph::steps::{Branch, Difference, Position, Step};
 use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::pool::graphs::pool as pool_of_graphs;
 
-use super::copy::{Copy, Fill};
+use super::copy::Copy;
 use super::entry::{EntryPoint, unsupported};
+use super::fill::Fill;
 use super::launch::{Kernel, Shape};
 use super::stream_memory::{self, Checked};
 use crate::exec::memory::Fault;

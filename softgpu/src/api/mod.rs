@@ -1,16 +1,17 @@
 //! The driver API, with one module per family of functions.
 
 pub(crate) mod array;
-pub(crate) mod batch_copy;
 mod capture;
 pub(crate) mod context;
 pub(crate) mod cooperative;
+pub(crate) mod copies;
 pub(crate) mod copy;
 pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod device_links;
 pub(crate) mod entry;
 pub(crate) mod event;
+pub(crate) mod fill;
 pub(crate) mod first_versions;
 pub(crate) mod graph;
 pub(crate) mod green;

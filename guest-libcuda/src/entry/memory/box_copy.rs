@@ -5,7 +5,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::GraphCopy;
 use crate::handles::Handle;
 use crate::memory::Place;
-use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype};
+use cuda_api::sys::{CUDA_MEMCPY3D, CUmemorytype};
 use protocol::graph as node;
 use std::ffi::c_void;
 
@@ -113,34 +113,6 @@ impl Area {
         let slice = pitch.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
         let address = self.start()? + offset(&[(self.x, 1), (self.y, pitch), (self.z, slice)])?;
         Ok(Side { address, pitch, slice })
-    }
-}
-
-impl From<&CUDA_MEMCPY2D> for BoxCopy {
-    fn from(copy: &CUDA_MEMCPY2D) -> Self {
-        let src = Area {
-            kind: copy.srcMemoryType,
-            host: copy.srcHost as u64,
-            device: copy.srcDevice,
-            x: copy.srcXInBytes,
-            y: copy.srcY,
-            z: 0,
-            pitch: copy.srcPitch,
-            height: 0,
-            array: copy.srcArray as Handle,
-        };
-        let dst = Area {
-            kind: copy.dstMemoryType,
-            host: copy.dstHost as u64,
-            device: copy.dstDevice,
-            x: copy.dstXInBytes,
-            y: copy.dstY,
-            z: 0,
-            pitch: copy.dstPitch,
-            height: 0,
-            array: copy.dstArray as Handle,
-        };
-        Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: 1 }
     }
 }
 

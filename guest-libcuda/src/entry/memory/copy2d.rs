@@ -12,8 +12,6 @@ use crate::handles::Handle;
 use crate::memory::Route;
 use crate::program::copy_within;
 use crate::transfer::{self, Copy};
-use cuda_api::args::In;
-use cuda_api::sys::CUDA_MEMCPY2D;
 use protocol::calls::VcudaCopy2D;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
@@ -135,7 +133,7 @@ pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: BoxCopy
 /// # Safety
 ///
 /// If the source or destination is in pageable memory, the memory must be valid for all rows.
-unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
+pub unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     if blocking {
         capture::forbid_on(driver, stream, null)?;
@@ -181,21 +179,4 @@ pub unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool
     let sides = (copy.dst.cuboid(&shape)?, copy.src.cuboid(&shape)?);
     // SAFETY: pageable memory is valid for all rows, as the caller promises.
     unsafe { cuboid(driver, sides, &shape, stream, blocking) }
-}
-
-entries! {
-    fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(copy: In<CUDA_MEMCPY2D>) |null| {
-        // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_2d((&copy.get()?).into(), 0, null, true) }
-    }
-    fn cuMemcpy2DUnaligned_v2, fn cuMemcpy2DUnaligned_v2_ptds(copy: In<CUDA_MEMCPY2D>) |null| {
-        // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_2d((&copy.get()?).into(), 0, null, true) }
-    }
-    fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
-        copy: In<CUDA_MEMCPY2D>, stream: Handle,
-    ) |null| {
-        // SAFETY: the memory that the program describes is valid.
-        unsafe { copy_2d((&copy.get()?).into(), stream, null, false) }
-    }
 }

@@ -1,8 +1,8 @@
 //! Memory, copies, and registered host memory.
 
 pub(crate) mod allocation;
-pub(crate) mod batch_copy;
 pub mod box_copy;
+pub(crate) mod copies;
 pub(crate) mod copy;
 pub mod copy2d;
 pub(crate) mod graph_memory;

@@ -1,5 +1,4 @@
-//! Copies, except those of rectangles. cuda-api has the entry points; this module implements the
-//! guest library's part.
+//! Copies. cuda-api has the entry points; this module implements the guest library's part.
 
 use crate::capture;
 use crate::driver::driver;
@@ -15,6 +14,14 @@ use crate::transfer::synchronize;
 use cuda_api::arrays::element_size;
 
 cuda_api::copy_entries!(Guest, EntryPoint, is_per_thread);
+
+/// Returns the stream of a copy, and whether the call waits for the copy.
+fn stream_of(when: When) -> (Handle, bool) {
+    match when {
+        When::Now => (0, true),
+        When::InStream(stream) => (stream as Handle, false),
+    }
+}
 
 impl Library for Guest {
     unsafe fn copy(
@@ -60,12 +67,15 @@ impl Library for Guest {
     }
 
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
-        let (stream, blocking) = match when {
-            When::Now => (0, true),
-            When::InStream(stream) => (stream as Handle, false),
-        };
+        let (stream, blocking) = stream_of(when);
         // SAFETY: pageable memory is valid for all rows, as the caller promises.
         unsafe { copy2d::copy_3d(params.into(), stream, null_of(per_thread), blocking) }
+    }
+
+    unsafe fn copy_rectangle(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
+        let (stream, blocking) = stream_of(when);
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        unsafe { copy2d::copy_2d(params.into(), stream, null_of(per_thread), blocking) }
     }
 
     fn synchronize(stream: CUstream, per_thread: bool) -> CuResult {

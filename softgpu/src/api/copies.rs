@@ -1,4 +1,4 @@
-//! Copies, except those of rectangles. cuda-api has the entry points.
+//! Copies. cuda-api has the entry points.
 
 use cuda_api::arrays::element_size;
 use cuda_api::error::{CuError, CuResult};
