@@ -23,6 +23,7 @@
 //! | [`host_call`] | functions of the program |
 //! | [`kernel_params`] | the versions of a kernel node's parameters |
 //! | [`memory_operations`] | batches of stream memory operations |
+//! | [`stream_memory`] | the entry points of stream memory operations |
 //! | [`dot`] | `cuGraphDebugDotPrint` |
 //! | [`structure`], [`nodes`], [`alloc`], [`generic`], [`exec`], [`conditional`], [`users`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |
@@ -52,6 +53,7 @@ pub mod memory_operations;
 pub mod nodes;
 mod reuse;
 pub mod steps;
+pub mod stream_memory;
 pub mod structure;
 pub mod table;
 pub mod user_objects;

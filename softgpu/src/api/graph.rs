@@ -11,6 +11,7 @@ use cuda_api::graph::condition::{Conditions, Kind};
 use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Branch, Difference, Position, Step};
+use cuda_api::graph::stream_memory::Operation;
 use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::pool::graphs::pool as pool_of_graphs;
 
@@ -18,7 +19,7 @@ use super::copy::Copy;
 use super::entry::{EntryPoint, unsupported};
 use super::fill::Fill;
 use super::launch::{Kernel, Shape};
-use super::stream_memory::{self, Checked};
+use super::stream_memory;
 use crate::exec::memory::Fault;
 use crate::state::context::{CONTEXTS, by_handle, current};
 use crate::state::device::driver;
@@ -37,7 +38,7 @@ impl Library for Software {
     type Kernel = Kernel;
     type Copy = Copy;
     type Memset = Fill;
-    type Batch = Arc<[Checked]>;
+    type Batch = Arc<[Operation]>;
     type Event = Arc<Event>;
     type Memory = GraphMemory;
     type Loaded = Loaded;
@@ -368,7 +369,9 @@ fn run(op: &Op, errors: &Errors) {
         Op::Memset(fill) if fill.check().is_ok() => fill.run(),
         Op::Copy(..) | Op::Memset(_) => errors.fault(Fault::IllegalAddress),
         Op::Host(call) => callback::run(|| call.run()),
-        Op::Batch(operations, _) => operations.iter().for_each(|each| each.run(errors)),
+        Op::Batch(operations, _) => {
+            operations.iter().for_each(|each| stream_memory::run(*each, errors));
+        }
         Op::Wait(..) | Op::Record(..) | Op::Alloc(_) | Op::Free(_) => {}
     }
 }

@@ -458,7 +458,7 @@ impl Library for Guest {
     }
 
     fn batch(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Self::Batch> {
-        stream_memory::of_node(driver()?, operations)
+        stream_memory::of_node(operations)
     }
 
     fn event(event: CUevent) -> CuResult<Arc<Event>> {
