@@ -81,8 +81,8 @@ fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
     let mut host = Host::start_beside_spawner(&[A, B], 1);
     let socket = host.socket(A);
     let mut connection = UnixStream::connect(&socket).unwrap();
-    // vcudad accepts connections in order, so once the program has its connection, the one above
-    // has been accepted, too.
+    // vcudad accepts connections in order, so once the program is connected, `connection` has been
+    // accepted, too.
     assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
     let next = std::thread::spawn(move || {
         let _ = connection.read(&mut [0]);

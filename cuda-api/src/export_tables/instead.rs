@@ -69,8 +69,8 @@ fn is_ptx(code: &[u8]) -> bool {
     !text.contains(&0) && version(text).is_some()
 }
 
-/// Returns the place of the version in a PTX text's `.version` directive, which is on a line of its
-/// own in the PTX that NVIDIA's compilers create, and the version.
+/// Finds the version of a PTX text in its `.version` directive, which NVIDIA's compilers put on a
+/// separate line. Returns the range of the number in the text, and the version.
 fn version(text: &[u8]) -> Option<(Range<usize>, (u32, u32))> {
     const DIRECTIVE: &[u8] = b".version ";
     let mut at = 0;

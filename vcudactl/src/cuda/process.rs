@@ -15,8 +15,8 @@ use crate::error::CtlError;
 /// Maximum length of the process's output, and of its log.
 const MAX_OUTPUT: u64 = 1 << 20;
 const MAX_LOG: u64 = 16 << 10;
-/// How long a program may take to end after it has closed its output, and how long its log may take to
-/// end after that.
+/// The time limit for a program to exit after it has closed its output, and the time limit after that
+/// for its log to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOG_WITHIN: Duration = Duration::from_secs(1);
 /// The user `nobody`.

@@ -206,8 +206,9 @@ pub struct GpuGate {
     memory_session: AtomicU64,
     /// Number of gated calls that have finished, apart from copies for which `copying` is set.
     pub finished: AtomicU64,
-    /// The bytes that the broker has added to the credit, less those that it has taken back, for a
-    /// broker that replaces it. Workers of the previous version, which have no credit, write this.
+    /// The bytes that the broker has added to the credit, minus those that it has taken back. If
+    /// another broker replaces this one, it reads the number here. Workers of the previous version,
+    /// which have no credit, write to this field.
     pub granted: AtomicU64,
     /// 1 if every stream with work in flight is waiting for a host function in the guest, or for a
     /// value in memory.

@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// The time after which the test has failed.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Takes the place of libc's function, so that libcuda's calls are recorded.
+/// Replaces libc's `ioctl`, so that libcuda's calls are recorded.
 ///
 /// # Safety
 /// As for `ioctl(2)`.

@@ -53,8 +53,8 @@ impl Timeslices {
         Self { groups: BTreeMap::new(), limits: BTreeMap::new() }
     }
 
-    /// Adds the time slice that the driver library has set for a client's channel group, through this
-    /// descriptor. Ignores groups in which no kernels run.
+    /// Records the time slice that the driver library has set for a client's channel group. The
+    /// library used the descriptor `fd` for this. Ignores groups in which no kernels run.
     pub(super) fn add(
         &mut self,
         objects: &Objects,

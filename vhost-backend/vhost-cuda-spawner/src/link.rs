@@ -112,8 +112,8 @@ impl Link {
         self.due_at().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns how long it takes until everything ends, if there has been no broker for so long that
-    /// it isn't just being restarted.
+    /// Returns the time until the spawner ends everything. Returns `None` until the broker has been
+    /// absent for longer than a restart takes.
     pub(crate) fn ends_in(&self) -> Option<Duration> {
         self.due_in().filter(|_| matches!(self.absence, Some((_, Due::EndAll))))
     }

@@ -1,5 +1,5 @@
 //! Finds the sessions that must end because the previous broker crashed or was killed before it
-//! handed over, so that their state isn't known.
+//! handed over. This broker doesn't know the state of these sessions.
 
 use std::sync::atomic::Ordering;
 

@@ -85,8 +85,8 @@ impl ChildProcess {
         Ok((Self { id, spawner: spawner.clone(), started, end: None, socket, output }, kept))
     }
 
-    /// Starts a program. `name` and `vm` mark its lines in the log. Messages can be sent before it
-    /// has started.
+    /// Starts a program. `name` and `vm` mark its lines in the log. Messages can be sent to the
+    /// program before it has started.
     pub(crate) fn start(
         program: Program,
         spawner: &Spawner,

@@ -41,8 +41,8 @@ pub(crate) struct Running<'a> {
     pub(crate) no_jail: Option<&'a str>,
 }
 
-/// Checks the settings that don't belong to a VM. `is_root` says whether the broker is started by
-/// root, `running` is the broker that is running already.
+/// Checks the settings that don't belong to a VM. `is_root` says whether root starts the broker.
+/// `running` is the broker that is already running, if there is one.
 pub(crate) fn check_host(
     config: &Config,
     is_root: bool,

@@ -41,7 +41,8 @@ pub(super) enum Needs {
     /// No other call that must be kept apart from this one may be in progress in the context.
     Limits { ctx: ContextId, access: LimitAccess },
     /// The driver must have room for another command, and the GPU's gate must let a call of this
-    /// kind begin in this stream. If the call uses limits, no limit of its context may be changing.
+    /// kind begin in this stream. If the call uses limits, no call that changes a limit of its
+    /// context may be in progress.
     Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId, uses_limits: bool },
 }
 
