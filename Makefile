@@ -122,7 +122,7 @@ unit: deps programs
 	@cargo build --locked --workspace --bins --lib --examples --quiet
 	@cargo test --locked --workspace --exclude virtio-cuda-tests --tests --quiet
 	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
-		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring
+		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring --test loom_words
 
 # Runs the CUDA programs on every path that works without a GPU. In QEMU, they run on a Debian disk
 # with the guest package installed.

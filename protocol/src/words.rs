@@ -6,7 +6,10 @@
 //! the GPU's write may come later, even while the word serves another wait. Therefore, each wait
 //! compares the word with its own values only, and its reply comes in any case.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(loom))]
+use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU64, Ordering};
 
 /// The progress of one wait, as its word shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +51,7 @@ pub struct WaitValues(AtomicU64);
 
 impl WaitValues {
     /// Continues after this value, which must be even.
-    pub const fn after(value: u64) -> Self {
+    pub fn after(value: u64) -> Self {
         Self(AtomicU64::new(value))
     }
 
@@ -67,6 +70,33 @@ impl WaitValues {
 impl Default for WaitValues {
     fn default() -> Self {
         Self::after(0)
+    }
+}
+
+/// The number of words, and so of threads that can wait with a word at once.
+pub const COUNT: usize = u64::BITS as usize;
+
+/// Gives each wait a word that no other wait is using, and a value.
+#[derive(Debug, Default)]
+pub struct Slots {
+    /// Bit i is set while a wait uses word i.
+    used: AtomicU64,
+    values: WaitValues,
+}
+
+impl Slots {
+    /// Takes a word for a wait. Returns the word's index and the wait's value, or `None` if all words
+    /// are in use.
+    pub fn take(&self) -> Option<(usize, WaitValue)> {
+        let free = |used: u64| used | (!used & used.wrapping_add(1));
+        let take = |used| Some(free(used)).filter(|more| *more != used);
+        let used = self.used.fetch_update(Ordering::Acquire, Ordering::Relaxed, take).ok()?;
+        Some((used.trailing_ones() as usize, self.values.next()))
+    }
+
+    /// Returns the word of a wait that has ended.
+    pub fn give(&self, index: usize) {
+        self.used.fetch_and(!(1 << index), Ordering::Release);
     }
 }
 

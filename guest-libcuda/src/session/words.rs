@@ -2,23 +2,19 @@
 //! waits for (docs/design/words.md).
 
 use super::arena::{Arena, Part};
-use protocol::words::{Progress, WaitValue, WaitValues};
+use protocol::words::{COUNT, Progress, Slots, WaitValue};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The distance between two words in bytes: a cache line, so that one thread's word doesn't slow down
 /// the thread that polls another.
 const STRIDE: usize = 64;
-/// The number of words, and so of threads that can wait with a word at once.
-const COUNT: usize = u64::BITS as usize;
 
 /// The words of a session.
 #[derive(Default)]
 pub struct Words {
     page: OnceLock<Option<Part>>,
-    /// Bit i is set while a wait uses word i.
-    used: AtomicU64,
-    values: WaitValues,
+    slots: Slots,
     /// Whether the host doesn't know the calls that take words. The previous release doesn't.
     unknown: AtomicBool,
 }
@@ -26,11 +22,20 @@ pub struct Words {
 /// A word, and the value with which one wait uses it.
 pub struct Word<'a> {
     words: &'a Words,
-    index: u32,
+    index: usize,
     /// The word's offset in the arena.
     pub offset: u64,
     pub value: WaitValue,
     at: &'a AtomicU64,
+}
+
+/// Returns a word of this part of the arena.
+fn at(arena: &Arena, page: Part, index: usize) -> &AtomicU64 {
+    let offset = page.offset + index * STRIDE;
+    let word = arena.ptr(Part { offset, len: size_of::<u64>() });
+    // SAFETY: the part has this many words and belongs to `Words` for as long as the arena exists, its
+    // words are aligned, and all sides access them atomically.
+    unsafe { AtomicU64::from_ptr(word.cast()) }
 }
 
 impl Words {
@@ -40,16 +45,9 @@ impl Words {
             return None;
         }
         let page = (*self.page.get_or_init(|| arena.try_take(COUNT * STRIDE)))?;
-        let free = |used: u64| used | (!used & used.wrapping_add(1));
-        let take = |used| Some(free(used)).filter(|more| *more != used);
-        let used = self.used.fetch_update(Ordering::Acquire, Ordering::Relaxed, take).ok()?;
-        let index = used.trailing_ones();
-        let offset = page.offset + index as usize * STRIDE;
-        let word = arena.ptr(Part { offset, len: size_of::<u64>() });
-        // SAFETY: the page belongs to this object for as long as the arena exists, its words are
-        // aligned, and all sides access them atomically.
-        let at = unsafe { AtomicU64::from_ptr(word.cast()) };
-        Some(Word { words: self, index, offset: offset as u64, value: self.values.next(), at })
+        let (index, value) = self.slots.take()?;
+        let offset = (page.offset + index * STRIDE) as u64;
+        Some(Word { words: self, index, offset, value, at: at(arena, page, index) })
     }
 
     /// Makes later waits do without words, because the host doesn't know them.
@@ -68,7 +66,7 @@ impl Word<'_> {
 
 impl Drop for Word<'_> {
     fn drop(&mut self) {
-        self.words.used.fetch_and(!(1 << self.index), Ordering::Release);
+        self.words.slots.give(self.index);
     }
 }
 
