@@ -38,13 +38,21 @@ fn at(arena: &Arena, page: Part, index: usize) -> &AtomicU64 {
     unsafe { AtomicU64::from_ptr(word.cast()) }
 }
 
+/// Takes a part of the arena for the words. It may contain a copy of what the program has uploaded,
+/// which could have the values of waits.
+fn prepare(arena: &Arena) -> Option<Part> {
+    let page = arena.try_take(COUNT * STRIDE)?;
+    (0..COUNT).for_each(|index| at(arena, page, index).store(0, Ordering::Relaxed));
+    Some(page)
+}
+
 impl Words {
     /// Takes a word for a wait. Returns `None` if the host doesn't know words or all are in use.
     pub fn take<'a>(&'a self, arena: &'a Arena) -> Option<Word<'a>> {
         if self.unknown.load(Ordering::Relaxed) {
             return None;
         }
-        let page = (*self.page.get_or_init(|| arena.try_take(COUNT * STRIDE)))?;
+        let page = (*self.page.get_or_init(|| prepare(arena)))?;
         let (index, value) = self.slots.take()?;
         let offset = (page.offset + index * STRIDE) as u64;
         Some(Word { words: self, index, offset, value, at: at(arena, page, index) })
@@ -73,6 +81,18 @@ impl Drop for Word<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn earlier_uploads_do_not_end_waits() {
+        // The arena contains what the program has uploaded: integers with the values of the first waits.
+        let mut memory: Vec<u64> =
+            (0..(4u64 << 20) / 8).map(|i| 2 * (i % 512 / 8 + 1) + 1).collect();
+        // SAFETY: `memory` has 4 MiB and outlives the arena.
+        let arena = unsafe { Arena::new(memory.as_mut_ptr().cast(), 4 << 20) };
+        let words = Words::default();
+        let taken: Vec<Word<'_>> = (0..COUNT).map(|_| words.take(&arena).unwrap()).collect();
+        assert!(taken.iter().all(|word| word.progress() == Progress::Unknown));
+    }
 
     #[test]
     fn a_word_serves_one_wait_at_a_time() {
