@@ -23,6 +23,8 @@ pub struct Full;
 pub struct GuestRing {
     shared: Shared,
     tail: u64,
+    /// The tail that the worker can see.
+    published: u64,
     /// The worker's head, as last read from the shared page. It is read again only if the ring
     /// seems too full for the next command.
     head: u64,
@@ -31,7 +33,7 @@ pub struct GuestRing {
 impl GuestRing {
     /// Creates the guest's side of a new ring.
     pub fn new(shared: Shared) -> Self {
-        Self { shared, tail: 0, head: 0 }
+        Self { shared, tail: 0, published: 0, head: 0 }
     }
 
     /// Returns the ring in its shared pages.
@@ -63,13 +65,26 @@ impl GuestRing {
         fits(self.head, self.tail, self.shared.bytes())
     }
 
-    /// Writes one command from its pieces, each of which is a multiple of 8 bytes long. Returns
-    /// whether the worker sleeps and must be woken with a doorbell.
+    /// Writes one command from its pieces, each of which is a multiple of 8 bytes long, and publishes
+    /// it. Returns whether the worker sleeps and must be woken with a doorbell.
     ///
     /// # Panics
     ///
     /// When a piece's length is not a multiple of 8.
     pub fn push(&mut self, pieces: &[&[u8]]) -> Result<bool, Full> {
+        self.add(pieces)?;
+        Ok(self.publish())
+    }
+
+    /// Like [`push`](Self::push), but doesn't publish the command: the worker sees it together with a
+    /// later one, or after [`publish`](Self::publish). Publishing takes longer than writing a short
+    /// command, because it waits until all other processors can see what was written.
+    ///
+    /// # Panics
+    ///
+    /// When a piece's length is not a multiple of 8.
+    #[inline(always)]
+    pub fn add(&mut self, pieces: &[&[u8]]) -> Result<(), Full> {
         let len: usize = pieces.iter().map(|piece| piece.len()).sum();
         if !self.fits(len) {
             return Err(Full);
@@ -84,12 +99,24 @@ impl GuestRing {
             }
         }
         self.tail = position;
-        self.shared.tail.store(position, Ordering::Release);
+        Ok(())
+    }
+
+    /// Returns the number of bytes that the worker can't see yet.
+    pub fn unpublished(&self) -> u64 {
+        self.tail.wrapping_sub(self.published)
+    }
+
+    /// Publishes all commands. Returns whether the worker sleeps and must be woken with a doorbell.
+    #[inline(always)]
+    pub fn publish(&mut self) -> bool {
+        self.published = self.tail;
+        self.shared.tail.store(self.tail, Ordering::Release);
         // Protocol: write the tail before reading host_sleeps.
         fence(Ordering::SeqCst);
         let flag = self.shared.host_sleeps;
-        Ok(flag.load(Ordering::Relaxed) == SLEEPS_ALL
-            && flag.compare_exchange(SLEEPS_ALL, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok())
+        flag.load(Ordering::Relaxed) == SLEEPS_ALL
+            && flag.compare_exchange(SLEEPS_ALL, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -269,6 +296,28 @@ mod tests {
     }
 
     #[test]
+    fn commands_are_seen_once_they_are_published() {
+        let shared = ring(16);
+        let (mut guest, mut host) = (GuestRing::new(shared), HostRing::new(shared));
+        let mut args = Vec::new();
+        let mut opcodes = |host: &mut HostRing| -> Vec<u32> {
+            std::iter::from_fn(|| host.pop(&mut args).unwrap()).map(|cmd| cmd.opcode).collect()
+        };
+        assert_eq!(guest.add(&[&command(&[], 1)]), Ok(()));
+        assert_eq!(guest.add(&[&command(&[], 2)]), Ok(()));
+        assert_eq!((guest.unpublished(), opcodes(&mut host)), (64, vec![]));
+        assert!(host.begin_sleep());
+        assert_eq!(guest.push(&[&command(&[], 3)]), Ok(true), "the worker sleeps");
+        assert_eq!((guest.unpublished(), opcodes(&mut host)), (0, vec![1, 2, 3]));
+        host.end_sleep();
+        let add = |guest: &mut GuestRing| guest.add(&[&command(&[0; 8], 4)]);
+        assert_eq!([(); 4].map(|()| add(&mut guest)), [Ok(()), Ok(()), Ok(()), Err(Full)]);
+        assert!(!guest.publish());
+        assert_eq!(opcodes(&mut host), [4, 4, 4]);
+        assert_eq!(add(&mut guest), Ok(()));
+    }
+
+    #[test]
     fn invalid_bytes_in_the_ring_are_errors() {
         for (tail, len) in [(200, 32), (7, 32), (8, 32), (32, 40), (32, 31), (32, 0), (64, 36)] {
             let shared = ring(16);
@@ -329,7 +378,7 @@ mod tests {
         #[test]
         fn any_head_is_survived(tail in position(), heads in prop::collection::vec(index(), 1..8)) {
             let shared = ring(16);
-            let mut guest = GuestRing { shared, tail, head: tail };
+            let mut guest = GuestRing { shared, tail, published: tail, head: tail };
             for head in heads {
                 shared.head.store(tail.wrapping_add(head), Ordering::Relaxed);
                 let before = guest.tail;

@@ -38,6 +38,10 @@ mod tests;
 
 pub use waits::Work;
 
+/// The worker sees calls that do nothing by themselves at the latest when they take more bytes than
+/// this, so that it executes them while the program makes more of them.
+const AHEAD: u64 = 512;
+
 /// How long a waiting thread sleeps before it checks again, in case a wake was lost.
 const RECHECK: Duration = Duration::from_secs(1);
 
@@ -188,6 +192,11 @@ impl Session {
     /// Sends a call without waiting for it. If the call fails, a later reply reports the error.
     #[inline]
     pub fn post<'a, C: Call<'a>>(&self, call: &C) -> CuResult {
+        self.post_with(call, 0)
+    }
+
+    #[inline]
+    fn post_with<'a, C: Call<'a>>(&self, call: &C, unpublished: u64) -> CuResult {
         self.errors.check_sticky()?;
         if self.config.sync || self.config.plain {
             let pending = self.begin(call, 0)?;
@@ -197,7 +206,14 @@ impl Session {
             self.mirrors.before(self, C::OPCODE)?;
         }
         stats::count_command(C::OPCODE, false);
-        self.write(call, None)
+        self.write(call, None, unpublished)
+    }
+
+    /// Like [`post`](Self::post), for a call that does nothing unless another one follows. The worker may
+    /// see it only together with the next command, so that several such calls cost less. Commands stay
+    /// in order.
+    pub fn post_ahead<'a, C: Call<'a>>(&self, call: &C) -> CuResult {
+        self.post_with(call, AHEAD)
     }
 
     /// Like [`post`](Self::post), but never waits: drops the call if the ring is full, or if the session
@@ -277,7 +293,7 @@ impl Session {
         let reply = Part { offset: part.offset, len };
         // SAFETY: the part belongs to this call, and its first word, the reply's state, is aligned.
         unsafe { AtomicU32::from_ptr(arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
-        if let Err(error) = self.write(call, Some(reply)) {
+        if let Err(error) = self.write(call, Some(reply), 0) {
             arena.give(part);
             return Err(error);
         }
@@ -423,10 +439,7 @@ impl Session {
         let mut callee = Callee::new(live.shared);
         while let Ok(token) = self.wait_for(live, "a host function", || callee.next()) {
             run(token);
-            if callee.end()
-                && let Err(error) = live.transport.kick()
-            {
-                self.end(&error);
+            if callee.end() && self.kick(live).is_err() {
                 return;
             }
         }
@@ -473,16 +486,17 @@ impl Session {
         }
     }
 
-    /// Writes a command to the ring, and wakes the worker if it sleeps. Waits while the ring is full.
-    fn write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
-        self.push(call, reply, |live, ring, len| {
+    /// Writes a command to the ring. If the worker can't see more than `unpublished` bytes of commands,
+    /// publishes them, and wakes the worker if it sleeps. Waits while the ring is full.
+    fn write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>, unpublished: u64) -> CuResult {
+        self.push(call, reply, unpublished, |live, ring, len| {
             self.wait_for(live, "room in the ring", || ring.fits(len).then_some(()))
         })
     }
 
     /// Like [`write`](Self::write), but fails if the ring is full.
     fn try_write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
-        self.push(call, reply, |_, _, _| Err(CuError::NOT_READY))
+        self.push(call, reply, 0, |_, _, _| Err(CuError::NOT_READY))
     }
 
     /// Writes a command to the ring. If the ring is full, calls `make_room` first.
@@ -490,6 +504,7 @@ impl Session {
         &self,
         call: &C,
         reply: Option<Part>,
+        unpublished: u64,
         make_room: impl FnOnce(&Live, &mut GuestRing, usize) -> CuResult,
     ) -> CuResult {
         let live = self.live()?;
@@ -507,18 +522,23 @@ impl Session {
             say!(Error, "{}: a command of {len} bytes is too long", C::NAME);
             return Err(CuError::INVALID_VALUE);
         }
-        let doorbell = match ring.push(&[header.as_bytes(), args]) {
-            Ok(doorbell) => doorbell,
-            Err(_) => {
-                make_room(live, ring, len)?;
-                ring.push(&[header.as_bytes(), args]).map_err(|_| CuError::UNKNOWN)?
+        let pieces = [header.as_bytes(), args];
+        if ring.add(&pieces).is_err() {
+            // There is room only once the worker has taken the commands, which it must see for this.
+            if ring.unpublished() > 0 && ring.publish() {
+                self.kick(live)?;
             }
-        };
-        drop(producer);
-        if doorbell {
-            live.transport.kick().map_err(|error| self.end(&error))?;
+            make_room(live, ring, len)?;
+            ring.add(&pieces).map_err(|_| CuError::UNKNOWN)?;
         }
-        Ok(())
+        let doorbell = ring.unpublished() > unpublished && ring.publish();
+        drop(producer);
+        if doorbell { self.kick(live) } else { Ok(()) }
+    }
+
+    /// Wakes the worker.
+    fn kick(&self, live: &Live) -> CuResult {
+        live.transport.kick().map_err(|error| self.end(&error))
     }
 
     /// Counts a command if its work may not be done when its call returns.

@@ -616,7 +616,8 @@ impl Library for Guest {
         let (set, token) = with_step(driver, Some(new), |step, token| {
             let (exec, step) = (exec.id, *step);
             let set = if is_allowed(old, new) {
-                driver.session.post(&VcudaGraphExecNodePost { exec, node, step })
+                // The change has no effect before the graph's next launch.
+                driver.session.post_ahead(&VcudaGraphExecNodePost { exec, node, step })
             } else {
                 driver.session.call(&VcudaGraphExecNodeSet { exec, node, step })
             };

@@ -266,6 +266,68 @@ fn posting_more_than_the_ring_holds_waits_for_room() {
     assert_eq!(*got.lock(), (0..200).collect::<Vec<u8>>());
 }
 
+/// Records the numbers in the calls that a worker takes.
+fn recorder() -> (Arc<Mutex<Vec<u64>>>, Serve) {
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let sink = taken.clone();
+    let serve = Box::new(move |opcode, args: &[u8]| {
+        if opcode == VcudaCopyIn::OPCODE {
+            sink.lock().push(VcudaCopyIn::decode(args).unwrap().dst);
+        }
+        (0, Vec::new(), 0)
+    });
+    (taken, serve)
+}
+
+fn upload(dst: u64, data: &[u8]) -> VcudaCopyIn<'_> {
+    VcudaCopyIn { dst, data, h_stream: StreamId::DEFAULT }
+}
+
+#[test]
+fn calls_ahead_of_others_stay_in_order_and_are_not_left_behind() {
+    let (taken, serve) = recorder();
+    let fixture = Fixture::new(Duration::ZERO, serve);
+    let session = &fixture.session;
+    session.call(&VcudaPing {}).unwrap();
+    session.post_ahead(&upload(1, &[])).unwrap();
+    session.post_ahead(&upload(2, &[])).unwrap();
+    assert!(taken.lock().is_empty(), "nothing depends on them yet");
+    session.post(&upload(3, &[])).unwrap();
+    session.post_ahead(&upload(4, &[])).unwrap();
+    session.call(&VcudaPing {}).unwrap();
+    assert_eq!(*taken.lock(), [1, 2, 3, 4]);
+    // The worker doesn't wait for another command if there are many.
+    (5..105).for_each(|dst| session.post_ahead(&upload(dst, &[])).unwrap());
+    let start = Instant::now();
+    while taken.lock().len() < 90 {
+        assert!(start.elapsed().as_secs() < 60, "the worker doesn't see the calls");
+        std::thread::yield_now();
+    }
+    session.call(&VcudaPing {}).unwrap();
+    assert_eq!(*taken.lock(), (1..105).collect::<Vec<_>>());
+}
+
+#[test]
+fn calls_ahead_of_a_command_that_needs_all_of_the_ring_make_room() {
+    let (taken, serve) = recorder();
+    let fixture = Fixture::new(Duration::ZERO, serve);
+    let session = &fixture.session;
+    let empty = size_of::<Cmd>() + encoded_len(&upload(2, &[]));
+    let large = vec![0; fixture.session.live().unwrap().max_command - empty];
+    for round in 0..10 {
+        session.post_ahead(&upload(2 * round, &[])).unwrap();
+        session.post(&upload(2 * round + 1, &large)).unwrap();
+    }
+    session.call(&VcudaPing {}).unwrap();
+    assert_eq!(*taken.lock(), (0..20).collect::<Vec<_>>());
+}
+
+fn encoded_len<'a, C: Call<'a>>(call: &C) -> usize {
+    let mut writer = Writer::new();
+    call.encode(&mut writer);
+    writer.as_bytes().len()
+}
+
 #[test]
 fn uploads_and_calls_that_wait_for_the_gpu_leave_nothing_to_wait_for() {
     let fixture = Fixture::new(Duration::ZERO, Box::new(|_, _| (0, Vec::new(), 0)));
