@@ -89,7 +89,7 @@ fn describe<L: Library>(
                 Height: height,
                 Depth: depth,
                 ..
-            } = params.map_or_else(|| L::copy_params(copy), |params| params.get());
+            } = params.as_ref().map_or_else(|| L::copy_params(copy), |params| params.get());
             let sides = [side::<L>(srcMemoryType, srcDevice), side::<L>(dstMemoryType, dstDevice)];
             line(format_args!("MEMCPY"));
             line(format_args!("({}to{},{width})", sides[0], sides[1]));

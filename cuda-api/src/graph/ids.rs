@@ -1,6 +1,8 @@
 //! Handles of graphs and nodes.
 
 use crate::sys::CUgraphNodeType;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// A graph's handle.
 pub type GraphId = usize;
@@ -11,6 +13,28 @@ pub type NodeId = usize;
 pub(super) const FIRST_HANDLE: usize = 1 << 48;
 /// The distance between consecutive handles, similar to that between objects in memory.
 pub(super) const STEP: usize = 16;
+
+/// A fast hash function for handles. The library numbers them itself, so they need no strong one.
+#[derive(Default)]
+pub struct HandleHasher(u64);
+
+impl Hasher for HandleHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, handle: usize) {
+        let mixed = (self.0 ^ handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
+
+/// A map by handle.
+pub type HandleMap<T> = HashMap<usize, T, BuildHasherDefault<HandleHasher>>;
 
 /// The effect of an operation on memory that graphs allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -204,17 +204,17 @@ pub struct KernelParams {
 }
 
 /// The parameters that a program passed for a copy node. They are kept only to be returned to the
-/// program by queries.
-#[derive(Clone, Copy)]
-pub struct CopyParams(CUDA_MEMCPY3D);
+/// program by queries, so they are apart from other operations, which are moved more often.
+#[derive(Clone)]
+pub struct CopyParams(Box<CUDA_MEMCPY3D>);
 
 impl CopyParams {
     pub(super) fn new(params: CUDA_MEMCPY3D) -> Self {
-        Self(params)
+        Self(Box::new(params))
     }
 
-    pub(super) fn get(self) -> CUDA_MEMCPY3D {
-        self.0
+    pub(super) fn get(&self) -> CUDA_MEMCPY3D {
+        *self.0
     }
 }
 
@@ -351,6 +351,8 @@ pub struct ExecState<L: Library> {
     /// The references to user objects that the graph holds. A launch must keep them until it has
     /// finished.
     pub users: Arc<Held<L>>,
+    /// The index of the step that is likely to be changed next: programs change nodes in order.
+    likely: usize,
     /// If the graph allocates or frees memory, a token that keeps it from being instantiated again.
     instance: Option<Arc<()>>,
 }
@@ -365,7 +367,8 @@ impl<L: Library> Exec<L> {
     ) -> CuResult<Self> {
         let (loaded, bound) = L::instantiate(flags, &steps)?;
         let effect = Effect::new(steps.iter().filter_map(|step| step.op.as_ref()?.allocation()));
-        let state = ExecState { steps: Arc::new(steps), bound, users: Arc::new(users), instance };
+        let (steps, users, likely) = (Arc::new(steps), Arc::new(users), 0);
+        let state = ExecState { steps, bound, users, likely, instance };
         Ok(Self { loaded, flags, effect, state: Mutex::new(state) })
     }
 
@@ -509,7 +512,8 @@ impl<L: Library> Exec<L> {
     pub fn set_node(&self, node: usize, op: Op<L>) -> CuResult {
         let mut guard = self.lock();
         let state = &mut *guard;
-        let (place, step) = find(&state.steps, node).ok_or(CuError::INVALID_VALUE)?;
+        let found = find(&state.steps, node, state.likely);
+        let (place, step) = found.ok_or(CuError::INVALID_VALUE)?;
         let same_kind = |old: &&Op<L>| old.kind() == op.kind();
         let old = step.op.as_ref().filter(same_kind).ok_or(CuError::INVALID_VALUE)?;
         if let (Op::Batch(_, old), Op::Batch(_, new)) = (old, &op)
@@ -524,7 +528,14 @@ impl<L: Library> Exec<L> {
             L::set_step(&self.loaded, &mut state.bound, place, old, &op)?;
         }
         let steps = Arc::make_mut(&mut state.steps);
-        find_mut(steps, node).ok_or(CuError::INVALID_VALUE)?.op = Some(op);
+        let step = match place {
+            Position::Graph(place) => {
+                state.likely = place + 1;
+                steps.get_mut(place)
+            }
+            Position::Body(_) => find_mut(steps, node),
+        };
+        step.ok_or(CuError::INVALID_VALUE)?.op = Some(op);
         Ok(())
     }
 }

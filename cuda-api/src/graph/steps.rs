@@ -57,9 +57,11 @@ pub enum Position {
     Body(usize),
 }
 
-/// Finds the step of a node, also in the bodies of conditional nodes.
-pub fn find<Op>(steps: &[Step<Op>], node: NodeId) -> Option<(Position, &Step<Op>)> {
-    if let Some(place) = steps.iter().position(|step| step.id == node) {
+/// Finds the step of a node, also in the bodies of conditional nodes. Looks at index `likely` first.
+pub fn find<Op>(steps: &[Step<Op>], node: NodeId, likely: usize) -> Option<(Position, &Step<Op>)> {
+    let is_likely = steps.get(likely).is_some_and(|step| step.id == node);
+    let place = if is_likely { Some(likely) } else { steps.iter().position(|s| s.id == node) };
+    if let Some(place) = place {
         return Some((Position::Graph(place), &steps[place]));
     }
     let mut before = 0;
@@ -217,8 +219,12 @@ mod tests {
         let inner = step(4, vec![vec![leaf(5)], vec![leaf(6)]]);
         let outer = step(2, vec![vec![leaf(3), inner, leaf(7)], vec![leaf(8)]]);
         let mut steps = vec![leaf(1), outer, step(9, vec![vec![leaf(10)]])];
-        let place = |node| find(&steps, node).map(|(place, step)| (place, step.id));
+        let place = |node| find(&steps, node, 0).map(|(place, step)| (place, step.id));
         assert_eq!(place(2), Some((Position::Graph(1), 2)));
+        for likely in 0..5 {
+            let found = [1, 2, 9].map(|node| find(&steps, node, likely).map(|found| found.0));
+            assert_eq!(found, [0, 1, 2].map(|place| Some(Position::Graph(place))));
+        }
         for (index, node) in [3, 4, 5, 6, 7, 8, 10].into_iter().enumerate() {
             assert_eq!(place(node), Some((Position::Body(index), node)));
         }
@@ -227,7 +233,7 @@ mod tests {
         find_mut(&mut steps, 6).unwrap().op = Some(60);
         find_mut(&mut steps, 1).unwrap().op = Some(10);
         assert!(find_mut(&mut steps, 11).is_none());
-        let op = |steps: &[Step<u32>], node| find(steps, node).unwrap().1.op;
+        let op = |steps: &[Step<u32>], node| find(steps, node, 0).unwrap().1.op;
         assert_eq!([op(&steps, 6), op(&steps, 1), op(&steps, 5)], [Some(60), Some(10), Some(0)]);
         assert_eq!([op(&before, 6), op(&before, 1)], [Some(0); 2]);
     }

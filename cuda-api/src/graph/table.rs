@@ -4,7 +4,7 @@ use super::condition::{Conditional, Conditions, Handle, Kind};
 use super::dag::{Graph, Node, Work};
 use super::edge::{Dependencies, Edge};
 use super::host_call::HostCall;
-use super::ids::{FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
+use super::ids::{FIRST_HANDLE, GraphId, HandleMap, NodeId, Operation, STEP};
 use super::steps::{Branch, Step};
 use super::user_objects::{References, UserId, UserObjects};
 use crate::error::{CuError, CuResult};
@@ -27,10 +27,10 @@ const MAX_DEPTH: usize = 32;
 /// All graphs by handle, and the graph that each node belongs to.
 pub struct Table<Op> {
     next: usize,
-    graphs: HashMap<GraphId, Graph<Op>>,
-    nodes: HashMap<NodeId, GraphId>,
+    graphs: HandleMap<Graph<Op>>,
+    nodes: HandleMap<GraphId>,
     /// For each node in a cloned graph, the original node.
-    clones: HashMap<NodeId, NodeId>,
+    clones: HandleMap<NodeId>,
     /// The number of graphs that have ever been created.
     created: u64,
     /// The user objects of the process.
@@ -45,9 +45,9 @@ impl<Op> Default for Table<Op> {
     fn default() -> Self {
         Self {
             next: FIRST_HANDLE,
-            graphs: HashMap::new(),
-            nodes: HashMap::new(),
-            clones: HashMap::new(),
+            graphs: HandleMap::default(),
+            nodes: HandleMap::default(),
+            clones: HandleMap::default(),
             created: 0,
             users: UserObjects::default(),
             removed: Vec::new(),
