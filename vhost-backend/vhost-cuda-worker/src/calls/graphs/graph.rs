@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cuda_api::sys::{
-    CUgraph, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode,
+    CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode,
     CUstreamBatchMemOpParams,
 };
 use protocol::calls as api;
@@ -73,7 +73,7 @@ impl Build<'_> {
         mut each: impl FnMut(&[Dependency], &Step<'_>, u32),
         depth: usize,
     ) -> CuResult {
-        let builder = Builder::new(self.cx, real)?;
+        let builder = Builder::new(self.cx, real);
         let mut before: Vec<Before> = Vec::new();
         // For each node so far, whether another node already continues the node's branch.
         let mut is_followed: Vec<bool> = Vec::new();
@@ -84,7 +84,7 @@ impl Build<'_> {
                 before.push(Before::new(dependency, (node.0, kind), step.kind())?);
             }
             let mut padded = Vec::new();
-            let step = complete(self.cx, step, &mut padded)?;
+            let step = complete(&lock(&self.cx.shared.tables), step, &mut padded)?;
             self.size.nodes += 1;
             let continues = match after {
                 [only] => !std::mem::replace(&mut is_followed[only.node as usize], true),
@@ -446,7 +446,7 @@ pub(in crate::calls) fn vcuda_graph_exec_update(
             listed.stops = stops;
         }
         drop(tables);
-        raise_need(cx, call.exec, &exec, graph.need);
+        raise_need(cx, call.exec, exec.real, graph.need);
     }
     end_graph(cx, &graph);
     match updated {
@@ -458,10 +458,10 @@ pub(in crate::calls) fn vcuda_graph_exec_update(
 }
 
 /// Records that an executable graph needs this much local memory from now on.
-fn raise_need(cx: &Cx<'_>, id: GraphExecId, exec: &GraphExec, need: Need) {
+fn raise_need(cx: &Cx<'_>, id: GraphExecId, exec: DriverHandle<CUgraphExec>, need: Need) {
     let mut tables = lock(&cx.shared.tables);
     // Another thread may have destroyed the graph meanwhile, and reused its id.
-    let listed = tables.graphs.get_mut(id).ok().filter(|listed| listed.real == exec.real);
+    let listed = tables.graphs.get_mut(id).ok().filter(|listed| listed.real == exec);
     if let Some(listed) = listed {
         listed.need = listed.need.max(need);
     }
@@ -500,23 +500,27 @@ pub(in crate::calls) fn vcuda_graph_exec_node_set(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
-    let exec = exec_here(cx, call.exec)?;
     let mut padded = Vec::new();
-    let step = complete(cx, call.step, &mut padded)?;
-    let node = exec.graph.node(call.node).ok_or(CuError::INVALID_VALUE)?;
-    if node.1 != step.kind() {
-        return Err(CuError::INVALID_VALUE);
-    }
-    // Neither value ever decreases. Programs change many nodes between launches, and most changes
-    // need no more than the nodes had before.
-    if parameters(&step) > exec.size.parameters {
+    // Programs change many nodes between launches, so this looks everything up at once and clones only
+    // what it must.
+    let tables = lock(&cx.shared.tables);
+    let listed = tables.graphs.get(call.exec).ok().filter(|exec| exec.ctx == cx.ctx);
+    let exec = listed.ok_or(CuError::INVALID_VALUE)?;
+    let step = complete(&tables, call.step, &mut padded)?;
+    let node = exec.graph.node(call.node).filter(|node| node.1 == step.kind());
+    let (node, _) = node.ok_or(CuError::INVALID_VALUE)?;
+    let (real, graph, stops) = (exec.real, exec.graph.real, exec.stops.clone());
+    let (most, needed) = (exec.size.parameters, exec.need);
+    drop(tables);
+    // Neither value ever decreases, and most changes need no more than the nodes had before.
+    if parameters(&step) > most {
         reserve_longer(cx, call.exec, parameters(&step))?;
     }
-    let builder = Builder::new(cx, exec.graph.real.0)?;
-    let place = (call.node, &exec.stops);
-    let (settled, need) = builder.set(exec.real.0, node.0.0, &step, place, reservation)?;
-    if need > exec.need {
-        raise_need(cx, call.exec, &exec, need);
+    let builder = Builder::new(cx, graph.0);
+    let place = (call.node, &stops);
+    let (settled, need) = builder.set(real.0, node.0, &step, place, reservation)?;
+    if need > needed {
+        raise_need(cx, call.exec, real, need);
     }
     Ok(settled)
 }

@@ -14,6 +14,7 @@ use protocol::graph::{
     ConditionalStep, CopyStep, Dependency, KernelStep, MemoryOperation, MemoryOperationsStep,
     MemsetStep, Step,
 };
+use protocol::ids::FuncId;
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
 use crate::calls::code::launch::{attributes, with_parameters};
@@ -23,7 +24,7 @@ use crate::calls::lock;
 use crate::calls::memory::extent::span;
 use crate::calls::streams::hostfunc::GraphStops;
 use crate::calls::streams::stream_memory;
-use crate::calls::tables::handles::{Function, Owner};
+use crate::calls::tables::handles::{Owner, Tables};
 use crate::driver::{CuError, CuResult};
 
 /// A node that another node depends on.
@@ -51,12 +52,12 @@ impl Before {
 /// declares, as a launch does, because the driver's node has room for all of them. `padded` holds
 /// the result.
 pub(in crate::calls) fn complete<'a>(
-    cx: &Cx<'_>,
+    tables: &Tables,
     step: Step<'a>,
     padded: &'a mut Vec<u8>,
 ) -> CuResult<Step<'a>> {
     let Step::Kernel(kernel) = step else { return Ok(step) };
-    let bytes = lock(&cx.shared.tables).functions.get(kernel.f)?.parameter_bytes();
+    let bytes = tables.functions.get(kernel.f)?.parameter_bytes();
     if bytes <= kernel.params.len() {
         return Ok(Step::Kernel(kernel));
     }
@@ -69,8 +70,6 @@ pub(in crate::calls) fn complete<'a>(
 pub(in crate::calls) struct Builder<'a> {
     cx: &'a Cx<'a>,
     graph: CUgraph,
-    /// The driver's context in which the graph's copies and memsets run.
-    context: CUcontext,
 }
 
 fn size(value: u64) -> CuResult<usize> {
@@ -79,9 +78,13 @@ fn size(value: u64) -> CuResult<usize> {
 
 impl<'a> Builder<'a> {
     /// Creates a builder for a graph in the current context of `cx`, which must have been entered.
-    pub(in crate::calls) fn new(cx: &'a Cx<'a>, graph: CUgraph) -> CuResult<Self> {
-        let context = lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0;
-        Ok(Self { cx, graph, context })
+    pub(in crate::calls) fn new(cx: &'a Cx<'a>, graph: CUgraph) -> Self {
+        Self { cx, graph }
+    }
+
+    /// Returns the driver's context in which the graph's copies and memsets run.
+    fn context(&self) -> CuResult<CUcontext> {
+        Ok(lock(&self.cx.shared.tables).contexts.get(self.cx.ctx)?.real.0)
     }
 
     /// Adds a node to the graph. The node runs after the nodes in `after`. Returns its need of local
@@ -131,7 +134,7 @@ impl<'a> Builder<'a> {
             type_: CUgraphConditionalNodeType(step.kind),
             size: step.size,
             phGraph_out: std::ptr::null_mut(),
-            ctx: self.context,
+            ctx: self.context()?,
         };
         let mut node = std::ptr::null_mut();
         let (before, data, count) = (nodes.as_ptr(), data.as_ptr(), nodes.len());
@@ -178,12 +181,12 @@ impl<'a> Builder<'a> {
                     }
                 }
                 Step::Copy(copy) => {
-                    let params = self.copy(copy)?;
-                    driver.cuGraphAddMemcpyNode(at, graph, before, count, &params, self.context)?;
+                    let (params, ctx) = (self.copy(copy)?, self.context()?);
+                    driver.cuGraphAddMemcpyNode(at, graph, before, count, &params, ctx)?;
                 }
                 Step::Memset(set) => {
-                    let params = self.memset(set)?;
-                    driver.cuGraphAddMemsetNode(at, graph, before, count, &params, self.context)?;
+                    let (params, ctx) = (self.memset(set)?, self.context()?);
+                    driver.cuGraphAddMemsetNode(at, graph, before, count, &params, ctx)?;
                 }
                 Step::HostFunc(HostFuncStep { token }) => {
                     let params = self.stop(stops, place, *token)?;
@@ -191,7 +194,7 @@ impl<'a> Builder<'a> {
                 }
                 Step::MemoryOperations(step) => {
                     let mut operations = self.memory_operations(step)?;
-                    let params = self.batch(&mut operations);
+                    let params = self.batch(&mut operations)?;
                     driver.cuGraphAddBatchMemOpNode(at, graph, before, count, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
@@ -229,12 +232,12 @@ impl<'a> Builder<'a> {
                     });
                 }
                 Step::Copy(copy) => {
-                    let params = self.copy(copy)?;
-                    driver.cuGraphExecMemcpyNodeSetParams(exec, node, &params, self.context)?;
+                    let (params, ctx) = (self.copy(copy)?, self.context()?);
+                    driver.cuGraphExecMemcpyNodeSetParams(exec, node, &params, ctx)?;
                 }
                 Step::Memset(set) => {
-                    let params = self.memset(set)?;
-                    driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, self.context)?;
+                    let (params, ctx) = (self.memset(set)?, self.context()?);
+                    driver.cuGraphExecMemsetNodeSetParams(exec, node, &params, ctx)?;
                 }
                 Step::HostFunc(HostFuncStep { token }) => {
                     let params = self.stop(stops, place, *token)?;
@@ -242,7 +245,7 @@ impl<'a> Builder<'a> {
                 }
                 Step::MemoryOperations(step) => {
                     let mut operations = self.memory_operations(step)?;
-                    let params = self.batch(&mut operations);
+                    let params = self.batch(&mut operations)?;
                     driver.cuGraphExecBatchMemOpNodeSetParams(exec, node, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
@@ -278,13 +281,12 @@ impl<'a> Builder<'a> {
         reservation: Reservation<kind::Local>,
         then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
     ) -> CuResult<(Settled<kind::Local>, Need)> {
-        let function = lock(&self.cx.shared.tables).functions.get(kernel.f)?.clone();
-        let of_context = self.function(&function, reservation.code())?;
+        let (real, bytes, of_context) = self.function(kernel.f, reservation.code())?;
         let (grid, block) = (kernel.grid, kernel.block);
-        with_parameters(self.cx, kernel.f, kernel.params, reservation, |real, params, extra| {
+        with_parameters(self.cx, kernel.f, kernel.params, reservation, |found, params, extra| {
             // The guest may have reused the id for another function meanwhile. Its parameters may be
             // longer than what was charged, and than what `params` points to.
-            if real != function.real.0 || kernel.params.len() < function.parameter_bytes() {
+            if found != real || kernel.params.len() < bytes {
                 return Err(CuError::INVALID_VALUE);
             }
             then(&CUDA_KERNEL_NODE_PARAMS_v2 {
@@ -304,21 +306,29 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns the function of a kernel node. The driver runs the function in the context of its
-    /// module. That must be the graph's context, because the graph's context is charged for the
-    /// function.
+    /// Returns a function, the length of its parameters, and the function for a kernel node. The driver
+    /// runs the function in the context of its module. That must be the graph's context, because the
+    /// graph's context is charged for the function.
     fn function(
         &self,
-        function: &Function,
+        id: FuncId,
         reservation: Reservation<kind::Module>,
-    ) -> CuResult<CUfunction> {
+    ) -> CuResult<(CUfunction, usize, CUfunction)> {
+        let tables = lock(&self.cx.shared.tables);
+        let function = tables.functions.get(id)?;
+        let (real, bytes) = (function.real.0, function.parameter_bytes());
+        if function.is_kernel {
+            let kernel = function.clone();
+            drop(tables);
+            return Ok((real, bytes, function_of(self.cx, reservation, &kernel)?.0));
+        }
         let (Owner::Module { ctx, .. } | Owner::Library { ctx, .. }) = function.owner;
-        if !function.is_kernel && ctx != self.cx.ctx {
+        if ctx != self.cx.ctx {
             let session = &self.cx.shared.session.label;
             tracing::warn!(session, "a graph with a function of another context is not supported");
             return Err(CuError::NOT_SUPPORTED);
         }
-        Ok(function_of(self.cx, reservation, function)?.0)
+        Ok((real, bytes, real))
     }
 
     fn copy(&self, copy: &CopyStep) -> CuResult<CUDA_MEMCPY3D> {
@@ -377,13 +387,16 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the driver's parameters for a node with these operations.
-    fn batch(&self, operations: &mut [CUstreamBatchMemOpParams]) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
-        CUDA_BATCH_MEM_OP_NODE_PARAMS {
-            ctx: self.context,
+    fn batch(
+        &self,
+        operations: &mut [CUstreamBatchMemOpParams],
+    ) -> CuResult<CUDA_BATCH_MEM_OP_NODE_PARAMS> {
+        Ok(CUDA_BATCH_MEM_OP_NODE_PARAMS {
+            ctx: self.context()?,
             count: operations.len() as u32,
             paramArray: operations.as_mut_ptr(),
             flags: 0,
-        }
+        })
     }
 
     fn memset(&self, set: &MemsetStep) -> CuResult<CUDA_MEMSET_NODE_PARAMS> {
