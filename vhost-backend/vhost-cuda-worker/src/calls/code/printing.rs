@@ -1,5 +1,6 @@
 //! Reports the output of kernels to the guest.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -8,14 +9,19 @@ use protocol::calls as api;
 use protocol::ids::ContextId;
 
 use crate::calls::commands::cx::Cx;
+use crate::calls::commands::shared::Shared;
 use crate::calls::lock;
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::calls::tables::id_map::IdMap;
 use crate::driver::CuResult;
+use crate::executor::Pending;
 use crate::reply::ReplyTo;
 
 /// The minimum time between checks for output while no kernel is known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
+/// Such a check is made while a call waits, or when none has waited for this long. Most programs launch
+/// the next kernel right after a wait, and a check at that time would delay it.
+const QUIET: Duration = Duration::from_micros(200);
 
 /// Makes the driver write out kernel output when the guest has waited for kernels.
 #[derive(Default)]
@@ -25,6 +31,8 @@ pub(in crate::calls) struct Watch {
     streams: IdMap<ContextId, DriverHandle<CUstream>>,
     /// The last time that output was checked for without a kernel that is known to print.
     last: Option<Instant>,
+    /// The context in which to check for output, and the last time that a wait ended there.
+    due: Option<(ContextId, Instant)>,
 }
 
 impl Watch {
@@ -38,22 +46,59 @@ impl Watch {
         cx.shared.report_output(reply)
     }
 
-    /// Checks for kernel output although no kernel is known to print, but not more often than once
-    /// per [`UNEXPECTED`].
-    pub(in crate::calls) fn look(&mut self, cx: &Cx<'_>) {
+    /// Requests a check for kernel output, because the guest has waited for kernels in this context. If
+    /// kernels are known to print, replies report their output, and no check is needed.
+    pub(in crate::calls) fn waited(&mut self, shared: &Arc<Shared>, ctx: ContextId) {
         let now = Instant::now();
-        let due = self.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
-        if due && !cx.shared.prints.load(Ordering::Relaxed) {
-            self.last = Some(now);
-            if self.make_driver_write(cx).is_ok() && lock(&cx.shared.output).waiting() > 0 {
-                cx.shared.prints.store(true, Ordering::Relaxed);
-            }
+        let is_recent = self.last.is_some_and(|last| now.duration_since(last) <= UNEXPECTED);
+        if is_recent || shared.prints.load(Ordering::Relaxed) {
+            return;
+        }
+        self.due = Some((ctx, now));
+        // Create the stream now, because the GPU may be busy later.
+        if !self.streams.contains_key(&ctx) {
+            self.check(shared, ctx, now);
+        }
+    }
+
+    /// Makes the check that was requested, if `is_waiting` says that a call waits, or if none has waited
+    /// for some time. Returns when to call this again.
+    #[inline]
+    pub(in crate::calls) fn poll(&mut self, shared: &Arc<Shared>, is_waiting: bool) -> Pending {
+        match self.due {
+            None => Pending::Nothing,
+            Some((ctx, waited)) => self.check_if_quiet(shared, ctx, (waited, is_waiting)),
+        }
+    }
+
+    #[cold]
+    fn check_if_quiet(
+        &mut self,
+        shared: &Arc<Shared>,
+        ctx: ContextId,
+        (waited, is_waiting): (Instant, bool),
+    ) -> Pending {
+        let now = Instant::now();
+        let quiet = now.duration_since(waited);
+        if !is_waiting && quiet < QUIET {
+            return Pending::Within(QUIET - quiet);
+        }
+        self.check(shared, ctx, now);
+        Pending::Nothing
+    }
+
+    fn check(&mut self, shared: &Arc<Shared>, ctx: ContextId, now: Instant) {
+        (self.last, self.due) = (Some(now), None);
+        let cx = Cx { shared, thread: 0, ctx };
+        if self.make_driver_write(&cx).is_ok() && lock(&shared.output).waiting() > 0 {
+            shared.prints.store(true, Ordering::Relaxed);
         }
     }
 
     /// Removes a context's stream, because the driver destroys it with the context.
     pub(in crate::calls) fn forget(&mut self, ctx: ContextId) {
         self.streams.remove(&ctx);
+        self.due.take_if(|(of, _)| *of == ctx);
     }
 
     fn make_driver_write(&mut self, cx: &Cx<'_>) -> CuResult {

@@ -255,7 +255,7 @@ impl Deferred {
     /// Completes the calls whose wait has ended. Returns when to poll again.
     pub(in crate::calls) fn poll_waits(&mut self) -> Pending {
         if self.waits.is_empty() {
-            return Pending::Nothing;
+            return self.watch.poll(&self.shared, false);
         }
         let shared = self.shared.clone();
         let (mut last, mut index) = (None, 0);
@@ -267,10 +267,11 @@ impl Deferred {
         }
         if self.waits.is_empty() {
             if let Some(ctx) = last {
-                self.watch.look(&Cx { shared: &shared, thread: 0, ctx });
+                self.watch.waited(&shared, ctx);
             }
-            return Pending::Nothing;
+            return self.watch.poll(&shared, false);
         }
+        self.watch.poll(&shared, true);
         self.waits.next_poll(last.is_some())
     }
 
