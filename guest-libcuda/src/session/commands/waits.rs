@@ -84,6 +84,8 @@ impl Session {
     fn wait<'a, C: Call<'a>>(&self, call: &C, word: &Word<'_>, spins: bool) -> CuResult {
         let pending = self.begin(call, 0)?;
         let live = self.live()?;
+        // The replies to earlier waits have usually come by now. Receive them while the GPU works.
+        self.receive_late(live);
         if let Pending::InArena(part, name) = pending
             && let End::Reached = self.poll(live, (&pending, name), word, spins)?
         {
