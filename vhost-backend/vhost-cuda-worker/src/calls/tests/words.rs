@@ -322,6 +322,51 @@ fn forged_words_gain_nothing() {
     });
 }
 
+/// Memory whose stream-ordered free the GPU hasn't reached stays charged and isn't given to other
+/// streams, and the gate keeps counting the work, whatever the guest writes to its words, to its replies,
+/// or anywhere else in the arena.
+#[test]
+fn forged_words_free_no_memory_and_end_no_work() {
+    alone("words::forged_words_free_no_memory_and_end_no_work", |mut bench| {
+        bench.streams();
+        let a =
+            bench.good(&CuMemAllocAsync { bytesize: 2 * MIB as usize, h_stream: StreamId(FREE) });
+        let before = bench.used();
+        bench.grant(Mode::Window, 1_000_000_000);
+        bench.stop(FREE);
+        bench.fill(a.dptr, 1, 256, FREE);
+        bench.post(&CuMemFreeAsync { dptr: a.dptr, h_stream: StreamId(FREE) });
+        let (finished, arena) = (bench.finished(), (REGION_BYTES - ARENA) as u64);
+        bench.wait_stream(WAITER, FREE, WORD);
+        for forged in [VALUE.reached(), VALUE.0, 1, u64::MAX, 0] {
+            for word in (0..arena).step_by(8) {
+                bench.word(word).store(forged, Ordering::Relaxed);
+            }
+            bench.wait_context(SECOND);
+            for _ in 0..20 {
+                bench.executor.poll();
+            }
+            assert!(bench.is_active() && bench.finished() == finished);
+            assert_eq!(bench.used(), before);
+        }
+        let other = bench.alloc(2 * MIB as usize);
+        assert_ne!(other, a.dptr, "the memory is still in use");
+        assert_eq!(bench.used(), before + 2 * MIB);
+        // The replies are written after the forged ones.
+        for thread in [WAITER, SECOND] {
+            bench.thread = thread;
+            bench.state().store(0, Ordering::Relaxed);
+        }
+        bench.thread = THREAD;
+        bench.go_on();
+        assert_eq!((bench.ended(WAITER), bench.ended(SECOND)), (0, 0));
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+        bench.until("the memory is free", |bench| bench.used() == before);
+        bench.until("the gate has seen the end", |bench| !bench.is_active());
+        assert_eq!(bench.posted_error(), 0);
+    });
+}
+
 /// The gate doesn't count words, so there are few of them at once.
 #[test]
 fn the_number_of_words_at_once_is_limited() {
