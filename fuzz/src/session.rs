@@ -2,6 +2,7 @@
 //! the broker.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -140,13 +141,15 @@ impl Session {
         Self { executor, surroundings, replies, posted, account, last }
     }
 
-    /// Attaches a region of new pages.
-    pub fn attach(&mut self, id: u32, kind: RegionKind, vaddr: u64, len: u64) {
+    /// Attaches a region of new pages, and returns a file with these pages. A ring region consists of
+    /// the arena alone.
+    pub fn attach(&mut self, id: u32, kind: RegionKind, vaddr: u64, len: u64) -> File {
         let file = memory(len);
         let piece = Piece { file: file.as_fd(), offset: 0, len };
         let regions = &self.surroundings.regions;
         let region = regions.attach(id, kind, vaddr, &[piece]).expect("the region can be mapped");
         self.executor.region_attached(&region, 0);
+        file.into()
     }
 
     /// Returns the bytes of device memory that a context takes.

@@ -3,6 +3,8 @@
 //! allocated.
 
 use std::fmt::Write;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use protocol::calls::*;
@@ -76,11 +78,15 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
     child::run(|| {
         let mut session = Session::start(QUOTA);
         let allocated = Allocated::new(&session);
+        let arena = session.attach(3, RegionKind::Ring, 0, MIB);
         let mut world = begin(&mut session, Input::new(bytes));
         let mut made = String::new();
         for _ in 0..MAX_CALLS {
             if world.input.is_empty() {
                 break;
+            }
+            if world.input.one_in(8) {
+                forge(&arena, &mut world);
             }
             let call = calls[world.input.below(calls.len())];
             let mut args = (call.arguments)(&mut world);
@@ -99,6 +105,16 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
         }
         allocated.check(&mut session, || made);
     });
+}
+
+/// Writes to the arena, where completion words and copies in transit are, as a guest can at any time.
+fn forge(arena: &File, world: &mut World<'_>) {
+    let at = world.size() & !7;
+    let word = world.small();
+    // Past the arena's end, the guest has no memory.
+    if at < MIB {
+        arena.write_all_at(&word.to_le_bytes(), at).expect("the arena can be written");
+    }
 }
 
 /// Remembers addresses of device memory.
