@@ -25,6 +25,8 @@ pub trait Library: Copy + 'static {
     /// A validated kernel launch, with a copy of its parameters from the time of capture or
     /// creation.
     type Kernel: Clone;
+    /// The properties that a kernel node keeps when its parameters change.
+    type Kept: Default;
     /// A validated copy.
     type Copy: Clone;
     /// A validated memset.
@@ -61,15 +63,15 @@ pub trait Library: Copy + 'static {
     /// thread's default stream if `per_thread` is set, otherwise the legacy stream.
     fn stream(stream: CUstream, per_thread: bool) -> CuResult<Stream>;
 
-    /// Creates the launch for a kernel node, with the attributes of `like`, if given.
+    /// Creates the launch for a kernel node with these properties.
     ///
     /// # Safety
     ///
     /// The pointers in `params` must be valid as `cuLaunchKernel` requires.
-    unsafe fn kernel(
-        params: &CUDA_KERNEL_NODE_PARAMS,
-        like: Option<&Self::Kernel>,
-    ) -> CuResult<Self::Kernel>;
+    unsafe fn kernel(params: &CUDA_KERNEL_NODE_PARAMS, kept: Self::Kept) -> CuResult<Self::Kernel>;
+
+    /// Returns the properties of a launch that aren't among its parameters.
+    fn kept(kernel: &Self::Kernel) -> Self::Kept;
 
     /// Returns the parameters of a launch.
     fn kernel_params(kernel: &Self::Kernel) -> KernelParams;

@@ -34,7 +34,7 @@ pub unsafe fn kernel<L: Library>(
 ) -> CuResult<Op<L>> {
     let params = params.get()?.into();
     // SAFETY: the caller promises the same.
-    unsafe { L::kernel(&params, None) }.map(Op::Kernel)
+    unsafe { L::kernel(&params, L::Kept::default()) }.map(Op::Kernel)
 }
 
 /// Returns a kernel node's operation with new parameters. The node's attributes, which aren't among
@@ -47,10 +47,13 @@ pub unsafe fn other_kernel<L: Library>(
     node: CUgraphNode,
     params: In<impl Copy + Into<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> CuResult<Op<L>> {
-    let Op::Kernel(present) = work::<L>(node)? else { return Err(INVALID) };
+    let kept = L::graphs().with(|table| match table.op(node as NodeId)? {
+        Op::Kernel(present) => Ok(L::kept(present)),
+        _ => Err(INVALID),
+    })?;
     let params = params.get()?.into();
     // SAFETY: the caller promises the same.
-    unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
+    unsafe { L::kernel(&params, kept) }.map(Op::Kernel)
 }
 
 /// Creates the operation of a copy node.

@@ -36,6 +36,7 @@ cuda_api::graph_entries!(Software);
 
 impl Library for Software {
     type Kernel = Kernel;
+    type Kept = (Attributes, bool);
     type Copy = Copy;
     type Memset = Fill;
     type Batch = Arc<[Operation]>;
@@ -74,15 +75,17 @@ impl Library for Software {
         Ok((&*lookup(stream, per_thread)?).into())
     }
 
-    unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS, like: Option<&Kernel>) -> CuResult<Kernel> {
+    unsafe fn kernel(
+        p: &CUDA_KERNEL_NODE_PARAMS,
+        (attributes, cooperative): (Attributes, bool),
+    ) -> CuResult<Kernel> {
         let handle = if p.func.is_null() { p.kern as usize } else { p.func as usize };
         let shape = Shape {
             grid: [p.gridDimX, p.gridDimY, p.gridDimZ],
             block: [p.blockDimX, p.blockDimY, p.blockDimZ],
             shared: p.sharedMemBytes,
-            cooperative: like.is_some_and(|kernel| kernel.shape.cooperative),
+            cooperative,
         };
-        let attributes = like.map(|kernel| kernel.attributes.clone()).unwrap_or_default();
         // SAFETY: the caller guarantees that the pointers are valid as `cuLaunchKernel` requires.
         unsafe {
             let params = In::from_c(p.kernelParams.cast_const().cast());
@@ -90,6 +93,10 @@ impl Library for Software {
             let kernel = Kernel::new(handle, shape, &current()?, params, extra)?;
             Ok(Kernel { attributes, ..kernel })
         }
+    }
+
+    fn kept(kernel: &Kernel) -> (Attributes, bool) {
+        (kernel.attributes.clone(), kernel.shape.cooperative)
     }
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {

@@ -317,6 +317,7 @@ impl Loaded {
 
 impl Library for Guest {
     type Kernel = Kernel;
+    type Kept = Attributes;
     type Copy = GraphCopy;
     type Memset = wire::MemsetStep;
     type Batch = Arc<[wire::MemoryOperation]>;
@@ -351,7 +352,7 @@ impl Library for Guest {
         capture::describe(driver()?, stream as Handle, null_of(per_thread))
     }
 
-    unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS, like: Option<&Kernel>) -> CuResult<Kernel> {
+    unsafe fn kernel(p: &CUDA_KERNEL_NODE_PARAMS, attributes: Attributes) -> CuResult<Kernel> {
         let handle = if p.func.is_null() { p.kern as Handle } else { p.func as Handle };
         let driver = context::driver()?;
         let function: Arc<Function> = driver.handles.get(handle)?;
@@ -367,8 +368,11 @@ impl Library for Guest {
             let extra = In::from_address(p.extra as usize);
             launch::with_parameters(&function, parameters, extra, |bytes| Ok(bytes.into()))
         }?;
-        let attributes = like.map(|kernel| kernel.attributes.clone()).unwrap_or_default();
         Ok(Kernel { handle, function, shape, params, attributes })
+    }
+
+    fn kept(kernel: &Kernel) -> Attributes {
+        kernel.attributes.clone()
     }
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
