@@ -132,6 +132,7 @@ stubs! {
     fn cuIpcGetEventHandle(handle: P, event: P);
     fn cuMemcpyDtoHAsync_v2(dst: P, src: u64, len: usize, stream: P);
     fn cuMipmappedArrayDestroy(array: P);
+    fn cuStreamSynchronize(stream: P);
     fn cuSurfObjectCreate(object: P, resource: P);
     fn cuLinkAddData_v2(link: P, kind: u32, data: P, len: usize, name: P, count: u32, options: P, values: P);
     fn cuLinkDestroy(link: P);

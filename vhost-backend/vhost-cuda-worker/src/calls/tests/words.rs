@@ -3,6 +3,7 @@
 use super::gate::{BLOCKING, EVENT, FREE};
 use super::graphs::chain;
 use super::*;
+use crate::driver::stubs;
 use crate::executor::Pending;
 use host_ipc::gate::Mode;
 use protocol::graph::Step;
@@ -10,6 +11,7 @@ use protocol::ids::GraphExecId;
 use protocol::structs::EventRecordStep;
 use protocol::words::{Progress, WaitValue};
 use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 /// The offset of a word in the arena, and the value of the wait with it.
 const WORD: u64 = 4096;
@@ -364,6 +366,54 @@ fn forged_words_free_no_memory_and_end_no_work() {
         bench.until("the memory is free", |bench| bench.used() == before);
         bench.until("the gate has seen the end", |bench| !bench.is_active());
         assert_eq!(bench.posted_error(), 0);
+    });
+}
+
+/// The times at which the worker checks for kernel output.
+#[derive(Clone, Default)]
+struct Checks(Arc<Mutex<Vec<Instant>>>);
+
+impl stubs::Watch for Checks {
+    fn enters(&self, name: &'static str, _: &[u64]) {
+        if name == "cuStreamSynchronize" {
+            self.0.lock().unwrap().push(Instant::now());
+        }
+    }
+
+    fn leaves(&self, _: &'static str, _: &[u64], _: u32) {}
+}
+
+/// A check takes time in the driver, in which the guest's next launch would have to wait.
+#[test]
+fn a_check_for_kernel_output_delays_no_launch_behind_a_wait() {
+    alone("words::a_check_for_kernel_output_delays_no_launch_behind_a_wait", |mut bench| {
+        bench.streams();
+        let checks = Checks::default();
+        stubs::watch(checks.clone());
+        let count = || checks.0.lock().unwrap().len();
+        let wait = |bench: &mut Bench| {
+            // More than the least time between two checks.
+            std::thread::sleep(Duration::from_millis(15));
+            bench.stop(FREE);
+            bench.wait_stream(WAITER, FREE, WORD);
+            let goes_on = Instant::now();
+            bench.go_on();
+            assert_eq!(bench.ended(WAITER), 0);
+            goes_on
+        };
+        wait(&mut bench);
+        assert_eq!(count(), 1, "the first one, for which the stream is created");
+        let goes_on = wait(&mut bench);
+        bench.until("nothing has waited for some time", |_| count() == 2);
+        let checked = *checks.0.lock().unwrap().last().unwrap();
+        assert!(checked - goes_on >= Duration::from_micros(200), "{:?}", checked - goes_on);
+        wait(&mut bench);
+        bench.stop(FREE);
+        bench.wait_stream(WAITER, FREE, WORD);
+        assert!(!bench.is_answered(WAITER));
+        assert_eq!(count(), 3, "while a call waits");
+        bench.go_on();
+        assert_eq!(bench.ended(WAITER), 0);
     });
 }
 
