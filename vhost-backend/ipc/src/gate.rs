@@ -114,6 +114,8 @@ pub struct WorkerWords {
     slot: AtomicU32,
     /// The number of slots on that page that have been used.
     slots: AtomicU32,
+    /// See [`Self::recall_kept`].
+    recalls: AtomicU32,
 }
 
 impl WorkerWords {
@@ -151,6 +153,26 @@ impl WorkerWords {
             // Wake only one thread: the worker decides how many wait, and waking all of them could
             // take long.
             futex(&self.short_slices, libc::FUTEX_WAKE, 1);
+        }
+    }
+
+    /// Has the worker free the memory that it keeps where that isn't offered any more. Only the broker
+    /// calls this.
+    pub fn recall_kept(&self) {
+        self.recalls.fetch_add(1, Ordering::SeqCst);
+        // Wake only one thread, as above.
+        futex(&self.recalls, libc::FUTEX_WAKE, 1);
+    }
+
+    /// Waits until the number of recalls differs from `known`, and returns it. Only one thread may
+    /// wait.
+    pub fn changed_recalls(&self, known: u32) -> u32 {
+        loop {
+            let recalls = self.recalls.load(Ordering::SeqCst);
+            if recalls != known {
+                return recalls;
+            }
+            futex(&self.recalls, libc::FUTEX_WAIT, known);
         }
     }
 
@@ -268,11 +290,16 @@ pub struct GatePage {
     pub worker: WorkerWords,
     /// Words per GPU, by the worker's CUDA device ordinal.
     pub gpus: [GpuGate; MAX_GPUS],
+    /// The memory on each GPU that the worker keeps for its program's next allocations. Like credit,
+    /// it's charged, and no program uses it, but the worker must free it before another session can
+    /// use it. The broker offers this, and never changes the number of bytes.
+    pub kept: [Credit; MAX_GPUS],
 }
 
 const _: () = {
     assert!(size_of::<GatePage>() == 4096);
     assert!(offset_of!(GatePage, gpus) == 128 && size_of::<GpuGate>() == 192);
+    assert!(offset_of!(GatePage, kept) == 3200);
     assert!(offset_of!(GpuGate, active) == 64 && offset_of!(GpuGate, oldest) == 120);
 };
 

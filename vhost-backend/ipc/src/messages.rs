@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Attributes, GpuFacts, PcieLinks};
 
-pub use memory_ledger::{CREDIT, Charge, Credit, ShareId, WorkerId};
+pub use memory_ledger::{CREDIT, Charge, Credit, ShareId, WorkerId, most_kept};
 
 /// Messages from a worker to the broker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -114,6 +114,10 @@ pub enum ToWorker {
         /// The lower of memory.max and memory.session_max, in bytes.
         max: u64,
     },
+    /// Reply to Reserve or Join: other workers are freeing memory that they keep, so the worker must
+    /// send the request again. The broker sends this only for a short time, and only to workers that
+    /// can keep memory.
+    Later,
 }
 
 /// Messages to the supervisor.

@@ -16,6 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// then releases what is more.
 pub const CREDIT: u64 = 8 << 20;
 
+/// The most memory that a worker keeps on a GPU after its program has freed it, in bytes.
+pub const MOST_KEPT: u64 = 256 << 20;
+
+/// Returns the most memory that a worker may keep on a GPU on which its session may use `max` bytes.
+pub fn most_kept(max: u64) -> u64 {
+    (max / 16).min(MOST_KEPT)
+}
+
 /// The worker may use credit. Set by brokers that withdraw it before they refuse a request, while the
 /// VM is within its limits.
 const OFFERED: u64 = 1;
@@ -73,6 +81,16 @@ impl Credit {
     /// Returns whether the worker uses credit, and may.
     pub fn is_taken(&self) -> bool {
         self.flags(OFFERED | TAKEN)
+    }
+
+    /// Returns whether the worker may use credit, if it can.
+    pub fn is_offered(&self) -> bool {
+        self.flags(OFFERED)
+    }
+
+    /// Returns whether the worker can use credit.
+    pub fn is_known(&self) -> bool {
+        self.flags(TAKEN)
     }
 
     /// Announces that the worker uses credit while the broker offers it, and that it shows the VM's

@@ -19,7 +19,7 @@ mod tests;
 mod whole;
 
 pub use charge::Charge;
-pub use credit::{CREDIT, Credit};
+pub use credit::{CREDIT, Credit, MOST_KEPT, most_kept};
 pub use whole::{SessionUse, sessions_to_end};
 
 use recent::Recent;

@@ -31,7 +31,7 @@ use event_manager::{EventOps, Events, MutEventSubscriber};
 
 pub(crate) use start::{Inputs, Prepared};
 
-use crate::config::{Config, Policy};
+use crate::config::{Config, Policy, Ratio};
 use crate::continuity::handover::Successor;
 use crate::continuity::journal::{Handling, Journal};
 use crate::continuity::record::Recorded;
@@ -265,7 +265,7 @@ impl Service {
             }
         }
         self.sessions.end_late(&self.vms);
-        self.sessions.recall_idle_credit();
+        self.sessions.recall_idle_credit(self.policy.memory_overcommit == Ratio::ONE);
         self.sample_usage(false);
         self.save_usage(false);
         self.scrapes.send_late(Instant::now());

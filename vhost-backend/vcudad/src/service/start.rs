@@ -6,7 +6,7 @@ use std::time::Instant;
 use control_api::{ConfigInfo, EventKind};
 
 use super::Service;
-use crate::config::Config;
+use crate::config::{Config, Ratio};
 use crate::continuity::crash::Crash;
 use crate::continuity::handover::{HandoverState, Successor};
 use crate::continuity::journal::{Handling, Journal};
@@ -244,6 +244,7 @@ impl Service {
                 supervisor,
                 driver.eviction == Eviction::Simulated,
                 warm_workers,
+                config.policy.memory_overcommit == Ratio::ONE,
             ),
             usage,
             scrapes: Scrapes::default(),

@@ -17,7 +17,9 @@ use crate::sessions::slots::Slots;
 use crate::usage::meter::Meter;
 use host_ipc::gate::{self, GateMap, GpuGate, MemoryBase, MemoryUsage};
 use host_ipc::messages::{Charge, WorkerId};
-use memory_ledger::{Base, CREDIT, GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
+use memory_ledger::{
+    Base, CREDIT, Credit, GpuId, Ledger, LedgerError, MOST_KEPT, Quota, ShareId, Usage, VmId,
+};
 use serde::{Deserialize, Serialize};
 
 /// A change of workers' accounts, with the arguments of the ledger's method.
@@ -66,8 +68,14 @@ impl LedgerChange {
 
 /// Credit is granted in pieces of this many bytes, the driver's granularity.
 const PIECE: u64 = 2 << 20;
-/// A session that makes no calls for so long gives back its credit, in ns.
+/// A session that makes no calls for so long gives back its credit and the memory that it keeps, in
+/// ns.
 const IDLE: u64 = 10_000_000_000;
+/// A request waits at most so long for memory that workers keep, in ns. The driver may free it only
+/// when the VM next has the GPU.
+const PATIENCE: u64 = 5_000_000_000;
+/// The workers of a VM keep no memory on a GPU for so long after a request has needed it, in ns.
+const SHORTAGE: u64 = 2 * PATIENCE;
 
 /// A worker's page, with the broker's own record of the worker's credit.
 struct Shown {
@@ -83,11 +91,15 @@ impl Shown {
         self.page.gpus.get(device as usize)
     }
 
-    /// Returns the worker's credit on one of its GPUs: memory that is charged to it, but that its
-    /// program doesn't use. The worker can write anything into its page.
-    fn unused(&self, ledger: &Ledger, worker: WorkerId, device: u32) -> u64 {
-        let credit = self.gate(device).map_or(0, |gate| gate.credit.bytes());
-        credit.min(ledger.memory_of(worker, device))
+    /// Returns the memory that is charged to the worker on one of its GPUs, but that its program
+    /// doesn't use, and the part of that memory that the worker keeps, so that it must free it first. The
+    /// rest is credit. The worker can write anything into its page.
+    fn unused(&self, ledger: &Ledger, worker: WorkerId, device: u32) -> (u64, u64) {
+        let held = ledger.memory_of(worker, device);
+        let credit = self.gate(device).map_or(0, |gate| gate.credit.bytes()).min(held);
+        let kept = self.page.kept.get(device as usize).map_or(0, Credit::bytes).min(MOST_KEPT);
+        let kept = kept.min(held - credit);
+        (credit + kept, kept)
     }
 
     /// Adds to what was granted. The page has a copy for a broker that replaces this one.
@@ -133,12 +145,20 @@ pub(crate) struct Accounts {
     calls: HashMap<WorkerId, LastCalls>,
     /// The memory of each VM, multiplied by time.
     meters: HashMap<VmId, Vec<(GpuId, Meter)>>,
+    /// Whether workers may keep memory that their programs have freed.
+    keeps: bool,
+    /// When a request needed the memory that the workers of a VM kept on a GPU.
+    shortages: HashMap<(VmId, GpuId), u64>,
 }
 
 impl Accounts {
-    /// Continues with the ledger of the broker that this one replaces.
-    pub(crate) fn restore(ledger: Ledger) -> Self {
-        Self { ledger, ..Self::default() }
+    /// Continues with the ledger of the broker that this one replaces. See [`Self::set_keeping`].
+    pub(crate) fn restore(ledger: Ledger, keeps: bool) -> Self {
+        Self { ledger, keeps, ..Self::default() }
+    }
+
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
     }
 
     /// Takes the changes of workers' accounts since the last call.
@@ -198,7 +218,8 @@ impl Accounts {
         &self.ledger
     }
 
-    /// Returns the ledger without the workers' credit, which no program uses.
+    /// Returns the ledger without the workers' credit and the memory that they keep, which no program
+    /// uses.
     pub(crate) fn used(&self) -> Ledger {
         let mut used = self.ledger.clone();
         for vm in self.pages.keys() {
@@ -225,7 +246,22 @@ impl Accounts {
         let credits = self.credits(vm);
         let over: Vec<_> =
             credits.into_iter().filter(over).map(|credit| (credit.worker, credit.gpu)).collect();
+        // The limit on what workers keep depends on the VM's limit.
+        self.recall_kept(vm, |_, _| true);
         self.recall(vm, |worker, gpu| over.contains(&(worker, gpu)));
+    }
+
+    /// Says whether workers may keep memory that their programs have freed. They must not while the
+    /// GPUs' memory is overcommitted: another VM may need it.
+    pub(crate) fn set_keeping(&mut self, keeps: bool) {
+        if self.keeps == keeps {
+            return;
+        }
+        self.keeps = keeps;
+        for vm in self.pages.keys().copied().collect::<Vec<_>>() {
+            self.recall_kept(vm, |_, _| !keeps);
+            self.publish(vm);
+        }
     }
 
     /// Returns the memory that was charged to a VM since this broker has the account, multiplied by
@@ -242,6 +278,7 @@ impl Accounts {
         self.pages.remove(&vm);
         self.slots.remove(&vm);
         self.meters.remove(&vm);
+        self.shortages.retain(|(of, _), _| *of != vm);
     }
 
     /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
@@ -323,18 +360,87 @@ impl Accounts {
         has_room
     }
 
+    /// Returns whether a worker's request for `bytes` doesn't fit now, but may fit once the VM's workers
+    /// have freed the memory that they keep on the GPU. If so, recalls that memory, and the worker
+    /// must ask again. `joins` says that the VM is charged for the bytes already.
+    ///
+    /// The broker doesn't wait for a worker. After [`PATIENCE`], requests are refused.
+    pub(crate) fn must_wait(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        joins: bool,
+        now: u64,
+    ) -> bool {
+        let Some(vm) = self.vm_of(worker) else { return false };
+        let Some(gpu) = self.ledger.gpu_of(worker, device) else { return false };
+        let credits = self.credits(vm);
+        let on_gpu = || credits.iter().filter(|credit| credit.gpu == gpu);
+        let own = || on_gpu().filter(|credit| credit.worker == worker);
+        let fits_without = |less: fn(&Credited) -> u64| {
+            let less = (sum(own().map(less)), sum(on_gpu().map(less)));
+            self.ledger.base_of(worker, device, less).is_ok_and(|Base { vm, session, max }| {
+                let fits = |used: i64| i128::from(used) + i128::from(bytes) <= i128::from(max);
+                (joins || fits(vm)) && fits(session)
+            })
+        };
+        if fits_without(|credit| credit.bytes - credit.kept) || !fits_without(|of| of.bytes) {
+            return false;
+        }
+        let since = self.shortages.entry((vm, gpu)).or_insert(now);
+        if now.saturating_sub(*since) >= SHORTAGE {
+            *since = now;
+        }
+        let waits = now.saturating_sub(*since) < PATIENCE;
+        self.recall_kept(vm, |_, of| of == gpu);
+        let shown = self.pages.get(&vm).and_then(|pages| pages.get(&worker));
+        let kept = shown.and_then(|shown| shown.page.kept.get(device as usize));
+        waits && kept.is_some_and(Credit::is_known)
+    }
+
+    /// Like [`Self::must_wait`], for a request to hold shared memory.
+    pub(crate) fn must_wait_to_join(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        share: ShareId,
+        now: u64,
+    ) -> bool {
+        let bytes = self.ledger.joins(worker, share);
+        bytes.is_some_and(|bytes| self.must_wait(worker, device, bytes, true, now))
+    }
+
+    /// Has a VM's workers free the memory that they keep, as far as it's `wanted`.
+    fn recall_kept(&mut self, vm: VmId, wanted: impl Fn(WorkerId, GpuId) -> bool) {
+        for (worker, shown) in self.pages.get(&vm).into_iter().flatten() {
+            let gpus = self.ledger.held_by(*worker);
+            let on = shown.page.kept.iter().zip(gpus).filter(|(_, (gpu, _))| wanted(*worker, *gpu));
+            // All are withdrawn before the worker wakes.
+            let recalled: Vec<_> = on.map(|(kept, _)| (kept.offer(false), kept.bytes())).collect();
+            if recalled.iter().any(|(_, bytes)| *bytes > 0) {
+                shown.page.worker.recall_kept();
+            }
+        }
+    }
+
     /// Gives a worker the credit that it should have, as far as there is room, and publishes the
     /// state of its VM.
     fn grant(&mut self, worker: WorkerId, device: u32) {
         let Some(vm) = self.vm_of(worker) else { return };
+        let has_room = self.ledger.has_room(worker, device, 0);
         let shown = self.pages.get_mut(&vm).and_then(|pages| pages.get_mut(&worker));
         if let Some(shown) = shown
             && let Some(credit) = shown.page.clone().gpus.get(device as usize).map(|g| &g.credit)
-            && credit.is_taken()
+            && credit.is_known()
         {
-            let excess = credit.take_excess();
+            // Memory that the worker kept may become credit after a limit was lowered.
+            let excess = if has_room { credit.take_excess() } else { credit.withdraw() };
             shown.withdraw(&mut self.ledger, &mut self.changes, (worker, device), excess);
-            let lacking = CREDIT.saturating_sub(credit.bytes());
+            let lacking = match credit.is_offered() {
+                true => CREDIT.saturating_sub(credit.bytes()),
+                false => 0,
+            };
             let more = self.ledger.advance(worker, device, lacking, PIECE);
             if more > 0 {
                 self.changes.push(LedgerChange::Reserve(worker, device, more, Charge::Memory));
@@ -361,9 +467,12 @@ impl Accounts {
         self.publish(vm);
     }
 
-    /// Withdraws the credit of VMs whose sessions have made no calls for a while.
+    /// Withdraws the credit of sessions that have made no calls for a while, and recalls the memory
+    /// that their workers keep.
     pub(crate) fn recall_idle(&mut self, now: u64) {
-        let mut idle = Vec::new();
+        let is_over = |_: &_, since: &mut u64| now.saturating_sub(*since) >= SHORTAGE;
+        let over: Vec<_> = self.shortages.extract_if(is_over).collect();
+        let (mut idle, mut late) = (Vec::new(), Vec::new());
         for (vm, pages) in &self.pages {
             for (worker, Shown { page, .. }) in pages {
                 let calls = page.worker.calls.load(Ordering::Relaxed);
@@ -372,13 +481,26 @@ impl Accounts {
                     (*last, *since) = (calls, now);
                 }
                 let has_credit = page.gpus.iter().any(|gate| gate.credit.bytes() > 0);
-                if has_credit && now.saturating_sub(*since) >= IDLE {
+                let keeps = |of: &Credit| of.bytes() > 0;
+                let has_kept = page.kept.iter().any(keeps);
+                if page.kept.iter().any(|of| keeps(of) && !of.is_offered()) {
+                    late.push((*vm, *worker));
+                }
+                if (has_credit || has_kept) && now.saturating_sub(*since) >= IDLE {
                     idle.push((*vm, *worker));
                 }
             }
         }
         for (vm, worker) in idle {
             self.recall(vm, |of, _| of == worker);
+            self.recall_kept(vm, |of, _| of == worker);
+        }
+        for (vm, worker) in late {
+            // The offer may have ended without a recall, because the VM was beyond a limit.
+            self.pages[&vm][&worker].page.worker.recall_kept();
+        }
+        for ((vm, _), _) in over {
+            self.publish(vm);
         }
     }
 
@@ -507,6 +629,12 @@ impl Accounts {
                 let has_room = self.ledger.has_room(worker, device, 0);
                 // Memory that is freed while the VM is beyond a lowered limit must not be used again.
                 gate.credit.offer(shown.has_slot && has_room);
+                if let Some(kept) = shown.page.kept.get(device as usize) {
+                    let may_keep = self.keeps && !self.shortages.contains_key(&(vm, gpu));
+                    // A recall lasts until the worker keeps nothing.
+                    let is_recalled = !kept.is_offered() && kept.bytes() > 0;
+                    kept.offer(shown.has_slot && has_room && may_keep && !is_recalled);
+                }
                 if shown.has_slot {
                     let own = shown.granted.get(device as usize).copied().unwrap_or(0).into();
                     let base = self.ledger.base_of(worker, device, (own, all(&granted, gpu)));
@@ -515,7 +643,7 @@ impl Accounts {
                     }
                 } else {
                     // The worker subtracts its own.
-                    let own: i128 = shown.unused(&self.ledger, worker, device).into();
+                    let own: i128 = shown.unused(&self.ledger, worker, device).0.into();
                     let others = all(&unused, gpu) - own;
                     let usage = self.ledger.usage_of(worker, device, (0, others));
                     if let Ok(Usage { used, max }) = usage {
@@ -526,26 +654,29 @@ impl Accounts {
         }
     }
 
-    /// Returns the credit of a VM's workers on each of their GPUs.
+    /// Returns the credit of a VM's workers on each of their GPUs, and what they keep.
     fn credits(&self, vm: VmId) -> Vec<Credited> {
         let mut credits = Vec::new();
         for (&worker, shown) in self.pages.get(&vm).into_iter().flatten() {
             for (device, &granted) in (0..).zip(&shown.granted) {
                 let Some(gpu) = self.ledger.gpu_of(worker, device) else { break };
-                let bytes = shown.unused(&self.ledger, worker, device);
-                credits.push(Credited { worker, device, gpu, bytes, granted });
+                let (bytes, kept) = shown.unused(&self.ledger, worker, device);
+                credits.push(Credited { worker, device, gpu, bytes, kept, granted });
             }
         }
         credits
     }
 }
 
-/// The credit of a worker on one of its GPUs.
+/// The credit of a worker on one of its GPUs, and what it keeps there.
 struct Credited {
     worker: WorkerId,
     device: u32,
     gpu: GpuId,
+    /// Both together.
     bytes: u64,
+    /// What it keeps.
+    kept: u64,
     granted: i64,
 }
 

@@ -213,7 +213,7 @@ impl Sessions {
         let name = |vm| vms.name(vm).to_owned();
         let warm = self.workers.warm_target();
         self.start_queue = waiting;
-        self.accounts = Accounts::restore(ledger);
+        self.accounts = Accounts::restore(ledger, self.accounts.keeps());
         self.workers = Workers::restore(workers, &self.launcher, processes, name, warm)?;
         let doubts = crash.map(|crash| crash.clear(&self.workers)).unwrap_or_default();
         for (id, state) in vms.iter() {
@@ -251,19 +251,21 @@ impl Sessions {
 
 /// Creation, access for reports, and effects.
 impl Sessions {
-    /// Starts without sessions. `simulates` says whether kernels are softgpu's, and `warm_workers`
-    /// is the number of workers kept ready per set of GPUs.
+    /// Starts without sessions. `simulates` says whether kernels are softgpu's, `warm_workers`
+    /// is the number of workers kept ready per set of GPUs, and `keeps` says whether workers may keep
+    /// memory that their programs have freed.
     pub(crate) fn new(
         scheduler: Scheduler,
         launcher: Launcher,
         supervisor: Supervisor,
         simulates: bool,
         warm_workers: usize,
+        keeps: bool,
     ) -> Self {
         Self {
             start_queue: StartQueue::default(),
             workers: Workers::new(warm_workers),
-            accounts: Accounts::default(),
+            accounts: Accounts::restore(Ledger::default(), keeps),
             leftovers: Leftovers::default(),
             scheduler,
             launcher,
@@ -301,8 +303,10 @@ impl Sessions {
         self.accounts.begin_interval(gpu);
     }
 
-    /// Withdraws the credit of sessions that have made no calls for a while.
-    pub(crate) fn recall_idle_credit(&mut self) {
+    /// Withdraws the credit of sessions that have made no calls for a while. `keeps` says whether
+    /// workers may keep memory that their programs have freed.
+    pub(crate) fn recall_idle_credit(&mut self, keeps: bool) {
+        self.accounts.set_keeping(keeps);
         self.accounts.recall_idle(gate::now());
     }
 
@@ -522,6 +526,8 @@ impl Sessions {
         // context, the worker destroys it, and the guest gets an error when it tries to create a
         // context.
         let first = contexts.first().copied().unwrap_or(0);
+        // If other sessions keep memory that the context needs, they free it meanwhile.
+        self.accounts.must_wait(id, 0, first, false, gate::now());
         let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
         let label = format!("{}/{}", state.vm.name, session.number());
         let has_jail = self.launcher.has_jail_of(&state.vm);

@@ -25,7 +25,7 @@ use control_server::handle::now_ms;
 use host_ipc::apart::Apart;
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::eventfd;
-use host_ipc::gate::GateMap;
+use host_ipc::gate::{GateMap, now};
 use host_ipc::messages::{Assignment, Charge, DriverObject, ToBroker, ToWorker, WorkerId};
 use host_ipc::printable::printable;
 use host_ipc::seqpacket;
@@ -461,6 +461,11 @@ impl Worker {
                 return WorkerEffect::Failed;
             }
             ToBroker::Began if self.phase == Phase::Assigned => return WorkerEffect::Announce,
+            ToBroker::Reserve { device, bytes, .. }
+                if has_account && accounts.must_wait(id, device, bytes, false, now()) =>
+            {
+                ToWorker::Later
+            }
             ToBroker::Reserve { device, bytes, kind } if has_account => {
                 match accounts.reserve(id, device, bytes, kind) {
                     Ok(()) => ToWorker::Granted,
@@ -486,6 +491,11 @@ impl Worker {
                     }
                     Err(error) => return misbehaved(error),
                 }
+            }
+            ToBroker::Join { device, share }
+                if has_account && accounts.must_wait_to_join(id, device, share, now()) =>
+            {
+                ToWorker::Later
             }
             ToBroker::Join { device, share } if has_account => {
                 match accounts.join(id, device, share) {

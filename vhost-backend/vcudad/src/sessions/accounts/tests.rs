@@ -129,12 +129,25 @@ struct Side {
     used: u64,
     /// The part of them that it has taken from its credit for streams, without telling the broker yet.
     streams: u64,
+    /// The bytes that it keeps after its program has freed them.
+    kept: u64,
+    /// The recalls that it has followed.
+    recalls: u32,
 }
 
 impl Side {
     fn credit(&self) -> &Credit {
         &self.ends.page.gpus[0].credit
     }
+
+    fn keeping(&self) -> &Credit {
+        &self.ends.page.kept[0]
+    }
+}
+
+/// Returns accounts of workers that may keep memory.
+fn keeping(ledger: Ledger) -> Accounts {
+    Accounts::restore(ledger, true)
 }
 
 /// A VM whose workers use credit.
@@ -144,14 +157,15 @@ struct Sessions {
     record: Ledger,
     workers: HashMap<WorkerId, Side>,
     quota: Quota,
+    now: u64,
 }
 
 impl Sessions {
     fn new(quota: Quota) -> Self {
-        let (mut accounts, mut record) = (Accounts::default(), Ledger::default());
+        let (mut accounts, mut record) = (keeping(Ledger::default()), Ledger::default());
         accounts.set(VM, &GPUS, quota);
         GPUS.iter().for_each(|gpu| record.set(VM, *gpu, quota));
-        Self { accounts, record, workers: HashMap::new(), quota }
+        Self { accounts, record, workers: HashMap::new(), quota, now: 0 }
     }
 
     fn set(&mut self, quota: Quota) {
@@ -165,7 +179,9 @@ impl Sessions {
     fn open(&mut self, worker: WorkerId) {
         let ends = open(&mut self.accounts, worker);
         ends.page.gpus[0].credit.take_offers();
-        self.workers.insert(worker, Side { ends, used: 0, streams: 0 });
+        ends.page.kept[0].take_offers();
+        let side = Side { ends, used: 0, streams: 0, kept: 0, recalls: 0 };
+        self.workers.insert(worker, side);
     }
 
     /// Continues with another broker, to which the previous one has left the record, the pages, and
@@ -175,7 +191,7 @@ impl Sessions {
         let before = self.workers.iter().map(|(worker, side)| (*worker, seen(&side.ends, 0)));
         let before: HashMap<_, _> = before.collect();
         let file = self.accounts.slots.remove(&VM).map(|slots| slots.file().try_clone_to_owned());
-        self.accounts = Accounts::restore(self.record.clone());
+        self.accounts = keeping(self.record.clone());
         if let Some(file) = file {
             self.accounts.restore_slots(VM, Slots::with(file.unwrap()).unwrap());
         }
@@ -213,10 +229,22 @@ impl Sessions {
             self.check(worker);
             return true;
         }
+        // The other workers free what they keep between two requests.
+        while self.accounts.must_wait(worker, 0, bytes, false, self.now) {
+            self.verify();
+            assert!(self.follow_recalls(), "the broker waits for nothing");
+            self.now += 1;
+        }
         let reserved = self.accounts.reserve(worker, 0, bytes, Charge::Memory);
         let done = reserved.inspect_err(|error| assert!(error.is_full(), "{error}")).is_ok();
         self.workers.get_mut(&worker).unwrap().used += if done { bytes } else { 0 };
         done
+    }
+
+    /// Returns how many of these bytes a worker can free.
+    fn freeable(&self, worker: WorkerId, bytes: u64) -> u64 {
+        let held = self.accounts.used().memory_of(worker, 0);
+        bytes.min(held - self.workers[&worker].streams)
     }
 
     fn free(&mut self, worker: WorkerId, bytes: u64) {
@@ -230,6 +258,53 @@ impl Sessions {
         } else {
             self.accounts.release(worker, 0, bytes, Charge::Memory).unwrap();
         }
+    }
+
+    /// Keeps freed memory as a worker does, if it may. Returns whether it does.
+    fn keep(&mut self, worker: WorkerId, bytes: u64) -> bool {
+        let side = self.workers.get_mut(&worker).unwrap();
+        if side.kept > 0 || !side.keeping().is_taken() {
+            return false;
+        }
+        assert!(side.keeping().add(bytes));
+        side.ends.spending.saved(0, bytes);
+        side.used -= bytes;
+        side.kept = bytes;
+        true
+    }
+
+    /// Uses what a worker keeps, if it may.
+    fn reuse(&mut self, worker: WorkerId) {
+        let side = self.workers.get_mut(&worker).unwrap();
+        let bytes = side.kept;
+        if bytes > 0 && side.keeping().is_taken() {
+            assert!(side.keeping().spend(bytes));
+            side.ends.spending.spent(0, bytes);
+            side.used += bytes;
+            side.kept = 0;
+        }
+    }
+
+    /// Has all workers that were recalled free what they keep. Returns whether any did.
+    fn follow_recalls(&mut self) -> bool {
+        let mut any = false;
+        for worker in self.workers.keys().copied().collect::<Vec<_>>() {
+            let side = self.workers.get_mut(&worker).unwrap();
+            let bytes = side.kept;
+            if bytes == 0 || side.keeping().is_taken() {
+                continue;
+            }
+            let recalls = side.ends.page.worker.changed_recalls(side.recalls);
+            assert!(side.credit().add(bytes));
+            side.recalls = recalls;
+            assert!(side.keeping().spend(bytes));
+            side.kept = 0;
+            self.verify();
+            self.accounts.release(worker, 0, 0, Charge::Memory).unwrap();
+            self.verify();
+            any = true;
+        }
+        any
     }
 
     /// Creates streams, of which the broker learns later.
@@ -262,7 +337,8 @@ impl Sessions {
         let credit: u64 = self.workers.values().map(|side| side.credit().bytes()).sum();
         let gpu = GPUS[0];
         let charged = self.accounts.ledger().account(VM, gpu).unwrap();
-        assert_eq!(charged.used, self.used() + credit);
+        let kept: u64 = self.workers.values().map(|side| side.kept).sum();
+        assert_eq!(charged.used, self.used() + credit + kept);
         let recorded = self.record.account(VM, gpu).unwrap();
         assert_eq!((recorded.used, recorded.kinds), (charged.used, charged.kinds));
         let used = self.accounts.used();
@@ -284,6 +360,9 @@ enum Step {
     Open(WorkerId),
     Allocate(WorkerId, u64),
     Free(WorkerId, u64),
+    Keep(WorkerId, u64),
+    Reuse(WorkerId),
+    FollowRecalls,
     CreateStreams(WorkerId, u64),
     Convert(WorkerId),
     Close(WorkerId),
@@ -299,6 +378,9 @@ fn step() -> impl Strategy<Value = Step> {
         2 => worker().prop_map(Step::Open),
         8 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Allocate(worker, bytes)),
         6 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Free(worker, bytes)),
+        6 => (worker(), bytes()).prop_map(|(worker, bytes)| Step::Keep(worker, bytes)),
+        3 => worker().prop_map(Step::Reuse),
+        1 => Just(Step::FollowRecalls),
         1 => worker().prop_map(|worker| Step::CreateStreams(worker, 2 * MIB)),
         1 => worker().prop_map(Step::Convert),
         1 => worker().prop_map(Step::Close),
@@ -312,11 +394,10 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     /// The accounts are exact to the byte after each step, as the broker, its record, and every
     /// session see them, and a request is refused only if the programs use too much: no other
-    /// session's credit is in the way.
+    /// session's credit is in the way, and nothing that a worker keeps.
     #[test]
     fn credit_is_exact_and_refuses_nobody(steps in prop::collection::vec(step(), 0..100)) {
         let mut sessions = Sessions::new(quota(60 * MIB, None));
-        let mut now = 0;
         for step in steps {
             let is_open = |worker: &WorkerId| sessions.workers.contains_key(worker);
             match step {
@@ -330,12 +411,19 @@ proptest! {
                 }
                 Step::Free(worker, bytes) if is_open(&worker) => {
                     // Streams aren't destroyed.
-                    let held = sessions.accounts.used().memory_of(worker, 0);
-                    let free = bytes.min(held - sessions.workers[&worker].streams);
+                    let free = sessions.freeable(worker, bytes);
                     if free > 0 {
                         sessions.free(worker, free);
                     }
                 }
+                Step::Keep(worker, bytes) if is_open(&worker) => {
+                    let free = sessions.freeable(worker, bytes);
+                    if free > 0 && !sessions.keep(worker, free) {
+                        sessions.free(worker, free);
+                    }
+                }
+                Step::Reuse(worker) if is_open(&worker) => sessions.reuse(worker),
+                Step::FollowRecalls => drop(sessions.follow_recalls()),
                 Step::CreateStreams(worker, bytes) if is_open(&worker) => {
                     sessions.create_streams(worker, bytes);
                 }
@@ -345,8 +433,8 @@ proptest! {
                 }
                 Step::Set(max, session_max) => sessions.set(Quota { max, session_max }),
                 Step::Idle => {
-                    now += IDLE;
-                    sessions.accounts.recall_idle(now);
+                    sessions.now += IDLE;
+                    sessions.accounts.recall_idle(sessions.now);
                 }
                 Step::Restart => sessions.restart(),
                 _ => {}
@@ -416,6 +504,131 @@ fn the_credit_of_an_idle_session_is_withdrawn() {
     sessions.accounts.recall_idle(2 * IDLE + 1);
     assert_eq!(sessions.workers[&1].credit().bytes(), 0);
     sessions.verify();
+}
+
+/// Two sessions, of which the first keeps all memory of the VM.
+fn with_kept(bytes: u64) -> Sessions {
+    let mut sessions = Sessions::new(quota(bytes, None));
+    (1..=2).for_each(|worker| sessions.open(worker));
+    assert!(sessions.allocate(1, bytes) && sessions.keep(1, bytes));
+    sessions.verify();
+    sessions
+}
+
+#[test]
+fn an_idle_session_keeps_nothing() {
+    let mut sessions = with_kept(20 * MIB);
+    sessions.accounts.recall_idle(1);
+    sessions.accounts.recall_idle(IDLE);
+    assert!(!sessions.follow_recalls(), "it isn't idle for long enough");
+    sessions.accounts.recall_idle(IDLE + 1);
+    assert!(sessions.follow_recalls());
+    sessions.accounts.recall_idle(IDLE + 2);
+    assert_eq!(sessions.accounts.ledger().account(VM, GPUS[0]).unwrap().used, 0);
+    // The broker offers it again.
+    assert!(sessions.allocate(1, 4 * MIB) && sessions.keep(1, 4 * MIB));
+}
+
+/// A request for what another session keeps waits until that session has freed it, but not if it
+/// doesn't fit in any case, and not for long.
+#[test]
+fn a_request_waits_for_what_is_kept_but_not_for_long() {
+    let mut sessions = with_kept(20 * MIB);
+    let wait =
+        |sessions: &mut Sessions, bytes, now| sessions.accounts.must_wait(2, 0, bytes, false, now);
+    assert!(!wait(&mut sessions, 20 * MIB + 1, 0));
+    assert!(sessions.workers[&1].keeping().is_taken(), "it isn't recalled");
+    for now in [0, 1, PATIENCE - 1] {
+        assert!(wait(&mut sessions, 2 * MIB, now));
+        sessions.verify();
+    }
+    // The worker doesn't follow the recall.
+    for now in [PATIENCE, SHORTAGE - 1] {
+        assert!(!wait(&mut sessions, 2 * MIB, now));
+        let refused = sessions.accounts.reserve(2, 0, 2 * MIB, Charge::Memory);
+        assert!(refused.is_err_and(|error| error.is_full()));
+    }
+    assert!(wait(&mut sessions, 2 * MIB, SHORTAGE), "another recall");
+    assert!(sessions.follow_recalls());
+    assert!(!wait(&mut sessions, 20 * MIB, SHORTAGE));
+    assert!(sessions.allocate(2, 20 * MIB));
+    sessions.free(2, 20 * MIB);
+    // For a while, nothing is kept.
+    assert!(sessions.allocate(1, 4 * MIB) && !sessions.keep(1, 4 * MIB));
+    sessions.accounts.recall_idle(2 * SHORTAGE - 1);
+    assert!(!sessions.keep(1, 4 * MIB));
+    sessions.accounts.recall_idle(2 * SHORTAGE);
+    assert!(sessions.keep(1, 4 * MIB));
+    sessions.verify();
+}
+
+/// What a session itself keeps counts against its limit, and against its request for shared memory.
+#[test]
+fn a_session_that_joins_shared_memory_waits_for_what_it_keeps() {
+    let mut sessions = Sessions::new(quota(60 * MIB, Some(20 * MIB)));
+    (1..=2).for_each(|worker| sessions.open(worker));
+    assert!(sessions.allocate(1, 16 * MIB) && sessions.keep(1, 16 * MIB));
+    assert!(sessions.allocate(2, 8 * MIB));
+    let share = sessions.accounts.share(2, 0, 8 * MIB).unwrap();
+    assert!(sessions.accounts.must_wait_to_join(1, 0, share, 0));
+    assert!(sessions.follow_recalls());
+    assert!(!sessions.accounts.must_wait_to_join(1, 0, share, 0));
+    assert_eq!(sessions.accounts.join(1, 0, share), Ok(8 * MIB));
+}
+
+/// A worker of the previous version doesn't know the answer that it must ask again.
+#[test]
+fn a_worker_of_the_previous_version_does_not_wait() {
+    let mut sessions = with_kept(20 * MIB);
+    let _older = open_older(&mut sessions.accounts, 9);
+    assert!(!sessions.accounts.must_wait(9, 0, 2 * MIB, false, 0));
+    assert!(sessions.follow_recalls(), "its next request has room");
+    sessions.accounts.reserve(9, 0, 20 * MIB, Charge::Memory).unwrap();
+    sessions.accounts.close(9);
+}
+
+#[test]
+fn nothing_is_kept_while_memory_is_overcommitted_or_after_a_limit_was_lowered() {
+    let mut sessions = with_kept(20 * MIB);
+    sessions.accounts.set_keeping(false);
+    assert!(sessions.follow_recalls());
+    assert!(sessions.allocate(1, 4 * MIB) && !sessions.keep(1, 4 * MIB));
+    sessions.accounts.set_keeping(true);
+    assert!(sessions.keep(1, 4 * MIB));
+    for max in [2 * MIB, 60 * MIB] {
+        sessions.set(quota(max, None));
+        assert!(sessions.follow_recalls() || max > 2 * MIB);
+        sessions.verify();
+    }
+    assert!(sessions.allocate(1, 4 * MIB) && sessions.keep(1, 4 * MIB));
+}
+
+/// A worker can claim to keep anything. That changes no charge, and makes the requests of its own VM
+/// wait only for a while.
+#[test]
+fn a_worker_that_forges_what_it_keeps_gains_nothing() {
+    let other = VmId(4);
+    let mut sessions = Sessions::new(quota(2048 * MIB, None));
+    sessions.accounts.set(other, &GPUS, quota(60 * MIB, None));
+    sessions.accounts.open(9, other, None, &GPUS);
+    sessions.accounts.reserve(9, 0, 30 * MIB, Charge::Memory).unwrap();
+    (1..=2).for_each(|worker| sessions.open(worker));
+    assert!(sessions.allocate(1, 1000 * MIB) && sessions.allocate(2, 1000 * MIB));
+    for forged in [u64::MAX - 7, 1 << 63, 1 << 40] {
+        sessions.workers[&1].keeping().withdraw();
+        sessions.workers[&1].keeping().add(forged);
+        let before = sessions.accounts.ledger().held_by(2)[0].1;
+        assert!(!sessions.accounts.must_wait(9, 0, 31 * MIB, false, 0), "another VM");
+        assert!(sessions.accounts.must_wait(2, 0, 100 * MIB, false, 0));
+        assert!(!sessions.accounts.must_wait(2, 0, 100 * MIB, false, PATIENCE));
+        assert!(sessions.accounts.reserve(2, 0, 100 * MIB, Charge::Memory).is_err());
+        assert!(sessions.accounts.ledger().held_by(1)[0].1 >= 1000 * MIB);
+        assert!(sessions.accounts.ledger().held_by(2)[0].1 <= before);
+        // It seems to use less, by at most what it may keep.
+        assert!(sessions.accounts.used().held_by(1)[0].1 >= 1000 * MIB - MOST_KEPT);
+        sessions.accounts.shortages.clear();
+    }
+    assert_eq!(sessions.accounts.ledger().account(other, GPUS[0]).unwrap().used, 30 * MIB);
 }
 
 /// Workers of the previous version don't use credit, so they don't get any.
