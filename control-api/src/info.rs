@@ -194,8 +194,8 @@ pub struct VmGpuStats {
     pub memory_max: u64,
     /// Device memory that the VM's programs use, in bytes.
     pub memory_used: u64,
-    /// Device memory charged to the VM in the ledger, in bytes: `memory_used` and the credit of its
-    /// sessions.
+    /// Device memory charged to the VM in the ledger, in bytes: `memory_used`, the credit of its
+    /// sessions, and the memory that they keep after programs have freed it.
     #[serde(default)]
     pub memory_charged: u64,
     /// Highest value of `memory_charged`.
@@ -310,7 +310,8 @@ pub struct GpuInfo {
     pub memory_promised: u64,
     /// Memory that the programs of VMs use, in bytes.
     pub memory_used: u64,
-    /// Memory charged to VMs in the ledger, in bytes: `memory_used` and the credit of their sessions.
+    /// Memory charged to VMs in the ledger, in bytes: `memory_used`, the credit of their sessions,
+    /// and the memory that they keep after programs have freed it.
     #[serde(default)]
     pub memory_charged: u64,
     /// Memory that the driver reports for workers, in bytes. Null if the driver doesn't report it.

@@ -1,4 +1,4 @@
-//! No program waits for vcudad while it allocates within its credit.
+//! No program waits for vcudad while it allocates within its credit, or memory that it has just freed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -119,8 +119,9 @@ fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
     programs[0].ask(64);
     programs[0].until(&host, "got 64");
     signal(&host, libc::SIGSTOP);
-    // This thread of the program must ask, and no other thread waits for it.
-    programs[0].ask(64);
+    // This thread of the program must ask, and no other thread waits for it. Workers don't keep
+    // allocations of this size.
+    programs[0].ask(200);
     let during = std::thread::scope(|scope| {
         let threads = programs.each_mut().map(|program| scope.spawn(move || program.during(STOP)));
         threads.map(|thread| thread.join().unwrap())
@@ -131,7 +132,7 @@ fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
         // The thread that must ask waits until vcudad continues, so its pause is the whole time.
         assert!(longest < STOP && others.is_empty(), "{longest:?} {others:?}");
     }
-    programs[0].until(&host, "got 64");
+    programs[0].until(&host, "got 200");
     for program in programs {
         program.until(&host, "step");
         program.end(&host);
@@ -218,5 +219,97 @@ fn credit_is_charged_to_the_vm_but_no_program_uses_it_and_others_get_it_when_the
     }
     first.end(&host);
     second.end(&host);
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Has a program allocate and free 64 MiB until its worker keeps them. Then vcudad's accounts contain
+/// them, and no program uses them.
+fn keep_64(host: &Host, program: &mut Program) {
+    let keeps = || {
+        program.ask(64);
+        program.until(host, "got 64");
+        let (used, charged) = accounts(host, A);
+        charged - used >= 64 * MIB
+    };
+    assert!(eventually(NEVER, keeps), "{}", host.log());
+}
+
+/// An allocation of this size always asks vcudad, unless the worker has kept the memory. The driver
+/// isn't called, either: that's tested in the worker (`calls/tests/kept.rs`).
+#[test]
+fn freed_memory_is_used_again_without_vcudad() {
+    let host = Host::start(&[A]);
+    let mut programs = [(); 2].map(|()| Program::start(&host, A, 0));
+    programs.iter().for_each(|program| drop(program.until(&host, "ready")));
+    keep_64(&host, &mut programs[0]);
+    let [first, second] = &mut programs;
+    let before = second.free(&host);
+    signal(&host, libc::SIGSTOP);
+    for _ in 0..100 {
+        first.say("take 64");
+        first.until(&host, "took 64");
+        assert_eq!((first.free(&host), second.free(&host)), (before - 64 * MIB, before - 64 * MIB));
+        first.say("give");
+        first.until(&host, "gave");
+        assert_eq!((first.free(&host), second.free(&host)), (before, before));
+    }
+    signal(&host, libc::SIGCONT);
+    let (used, charged) = accounts(&host, A);
+    // Each program may also have credit.
+    assert!(used == 0 && charged <= (64 + 2 * 8) * MIB, "{used} {charged}");
+    programs.into_iter().for_each(|program| program.end(&host));
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+}
+
+#[test]
+fn a_program_keeps_nothing_that_another_one_needs() {
+    let host = Host::start(&[A]);
+    let [mut first, mut second, mut third] = [(); 3].map(|()| Program::start(&host, A, 0));
+    for program in [&first, &second, &third] {
+        program.until(&host, "ready");
+    }
+    for _ in 0..2 {
+        // Until the shortage is over, nothing is kept.
+        keep_64(&host, &mut first);
+        keep_64(&host, &mut third);
+        second.ask(2048);
+        second.until(&host, "got 2048");
+        second.ask(2049);
+        second.until(&host, "refused 2049");
+        assert!(eventually(NEVER, || accounts(&host, A).1 < 64 * MIB), "{}", host.log());
+    }
+    // A program that needs it itself gets it, too.
+    keep_64(&host, &mut first);
+    first.ask(2048);
+    first.until(&host, "got 2048");
+    [first, second, third].into_iter().for_each(|program| program.end(&host));
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+}
+
+#[test]
+fn kept_memory_ends_with_its_context_or_while_its_program_is_idle_or_if_the_limit_is_lowered() {
+    let host = Host::start(&[A]);
+    let mut program = Program::start(&host, A, 0);
+    program.until(&host, "ready");
+    keep_64(&host, &mut program);
+    program.say("reset");
+    program.until(&host, "reset");
+    // A program that makes calls isn't idle.
+    let is_freed = |program: &mut Program| {
+        program.free(&host);
+        accounts(&host, A).1 <= 8 * MIB
+    };
+    let freed = eventually(NEVER, || is_freed(&mut program));
+    assert!(freed, "{:?}\n{}", accounts(&host, A), host.log());
+    keep_64(&host, &mut program);
+    host.ask(&["vm", "set", A.name, "--memory-max", "1G"]);
+    let freed = eventually(NEVER, || is_freed(&mut program));
+    assert!(freed, "{:?}\n{}", accounts(&host, A), host.log());
+    keep_64(&host, &mut program);
+    assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
+    keep_64(&host, &mut program);
+    program.kill();
     assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
 }

@@ -10,6 +10,7 @@
 //!   take MIB    allocates that much, and prints `took MIB`
 //!   give        frees what was taken last, and prints `gave`
 //!   free        prints `free BYTES`, the result of cuMemGetInfo
+//!   reset       destroys the context and creates it again, and prints `reset`
 //!
 //! Exits at the end of standard input.
 
@@ -29,6 +30,8 @@ struct Cuda {
     fill: unsafe extern "C" fn(u64, c_uchar, usize) -> c_uint,
     free: unsafe extern "C" fn(u64) -> c_uint,
     info: unsafe extern "C" fn(*mut usize, *mut usize) -> c_uint,
+    retain: unsafe extern "C" fn(*mut Handle, c_int) -> c_uint,
+    reset: unsafe extern "C" fn(c_int) -> c_uint,
 }
 
 fn symbol(library: Handle, name: &CStr) -> *mut c_void {
@@ -56,21 +59,18 @@ fn open() -> (Cuda, usize) {
     let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
     assert!(!library.is_null(), "cannot load libcuda.so.1");
     let init = function!(library, c"cuInit", (c_uint));
-    let retain = function!(library, c"cuDevicePrimaryCtxRetain", (*mut Handle, c_int));
     let cuda = Cuda {
         set_current: function!(library, c"cuCtxSetCurrent", (Handle)),
         alloc: function!(library, c"cuMemAlloc_v2", (*mut u64, usize)),
         fill: function!(library, c"cuMemsetD8_v2", (u64, c_uchar, usize)),
         free: function!(library, c"cuMemFree_v2", (u64)),
         info: function!(library, c"cuMemGetInfo_v2", (*mut usize, *mut usize)),
+        retain: function!(library, c"cuDevicePrimaryCtxRetain", (*mut Handle, c_int)),
+        reset: function!(library, c"cuDevicePrimaryCtxReset_v2", (c_int)),
     };
-    let mut ctx = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local variable, and device 0 is the first one.
-    unsafe {
-        assert_eq!(init(0), 0, "cuInit");
-        assert_eq!(retain(&mut ctx, 0), 0, "cuDevicePrimaryCtxRetain");
-    }
-    (cuda, ctx as usize)
+    // SAFETY: the function takes no pointers.
+    assert_eq!(unsafe { init(0) }, 0, "cuInit");
+    (cuda, cuda.retain())
 }
 
 impl Cuda {
@@ -107,6 +107,21 @@ impl Cuda {
         true
     }
 
+    /// Retains the primary context, and returns its address.
+    fn retain(&self) -> usize {
+        let mut ctx = std::ptr::null_mut();
+        // SAFETY: the pointer is to a local variable, and device 0 is the first one.
+        assert_eq!(unsafe { (self.retain)(&mut ctx, 0) }, 0, "cuDevicePrimaryCtxRetain");
+        ctx as usize
+    }
+
+    /// Destroys the primary context, which no other thread uses, and creates it again.
+    fn reset(&self) {
+        // SAFETY: device 0 is the first one.
+        assert_eq!(unsafe { (self.reset)(0) }, 0, "cuDevicePrimaryCtxReset");
+        self.enter(self.retain());
+    }
+
     fn free_memory(&self) -> usize {
         let (mut free, mut total) = (0, 0);
         // SAFETY: the pointers are to local variables.
@@ -140,6 +155,10 @@ fn main() -> ExitCode {
                 ("give", _) => {
                     cuda.give(taken.pop().expect("it has taken some"));
                     println!("gave");
+                }
+                ("reset", _) => {
+                    cuda.reset();
+                    println!("reset");
                 }
                 ("free", _) => println!("free {}", cuda.free_memory()),
                 _ => panic!("{line}"),

@@ -9,9 +9,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
 
 use host_ipc::gate::{GateMap, MAX_GPUS, MemoryUsage};
-use host_ipc::messages::{CREDIT, Charge, Credit, ShareId, ToBroker, ToWorker};
+use host_ipc::messages::{CREDIT, Charge, Credit, ShareId, ToBroker, ToWorker, most_kept};
 use host_ipc::seqpacket;
 use host_ipc::spending::Spending;
 
@@ -30,6 +31,21 @@ pub enum NotReserved {
     /// must end without a reply, and run again once the [`Question`] is answered.
     #[error("the broker must decide about the reservation")]
     Undecided,
+}
+
+/// The first and the longest pause before the worker sends a request again for which other workers are
+/// freeing memory.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
+
+/// Whether the worker may keep memory that the program has freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// The memory counts as kept.
+    Kept,
+    /// The worker must first free this many bytes that it keeps.
+    Full(u64),
+    /// The worker must free the memory.
+    Never,
 }
 
 /// A reservation that the broker must decide about.
@@ -149,6 +165,7 @@ impl LedgerClient {
         })?;
         if spending.is_some() {
             page.gpus.iter().for_each(|gpu| gpu.credit.take_offers());
+            page.kept.iter().for_each(Credit::take_offers);
         }
         Ok(Self {
             requests,
@@ -285,6 +302,63 @@ impl LedgerClient {
         }
     }
 
+    /// Returns the memory that the worker keeps on a device, and where to show what it spends. Kept
+    /// memory counts as credit in that: the VM's other sessions see it as free.
+    fn kept(&self, device: i32) -> Option<(&Credit, &Spending, usize)> {
+        let device = usize::try_from(device).ok()?;
+        Some((self.page.kept.get(device)?, self.spending.as_ref()?, device))
+    }
+
+    /// Returns the bytes that the worker keeps on a device.
+    pub fn kept_bytes(&self, device: i32) -> u64 {
+        self.kept(device).map_or(0, |(kept, ..)| kept.bytes())
+    }
+
+    /// Returns whether the worker may keep memory that the program has freed, and use it again.
+    pub fn may_keep(&self, device: i32) -> bool {
+        self.kept(device).is_some_and(|(kept, ..)| kept.is_taken())
+    }
+
+    /// Counts `bytes` that the program has freed, and that the worker has reserved for
+    /// `Charge::Memory`, as kept, if the worker may keep them.
+    pub fn keep(&self, device: i32, bytes: u64) -> Keeps {
+        let Some((kept, spending, index)) = self.kept(device).filter(|(kept, ..)| kept.is_taken())
+        else {
+            return Keeps::Never;
+        };
+        let most = self.published(device).map_or(0, |usage| most_kept(usage.max));
+        let more = kept.bytes().saturating_add(bytes);
+        match more.saturating_sub(most) {
+            _ if bytes > most => Keeps::Never,
+            0 if kept.add(bytes) => {
+                spending.saved(index, bytes);
+                Keeps::Kept
+            }
+            0 => Keeps::Never,
+            excess => Keeps::Full(excess),
+        }
+    }
+
+    /// Counts `bytes` of kept memory as used again.
+    pub fn use_kept(&self, device: i32, bytes: u64) {
+        if let Some((kept, spending, index)) = self.kept(device) {
+            kept.spend(bytes);
+            spending.spent(index, bytes);
+        }
+    }
+
+    /// Turns `bytes` of kept memory, which the driver has freed, into credit.
+    pub fn release_kept(&self, device: i32, bytes: u64) {
+        let Some((kept, _, index)) = self.kept(device) else { return };
+        // The credit is added even if the worker may not use it, and before the memory is subtracted:
+        // once nothing is kept, the broker decides about requests that wait for it.
+        if let Some(gpu) = self.page.gpus.get(index) {
+            gpu.credit.add(bytes);
+        }
+        kept.spend(bytes);
+        self.check(device as u32);
+    }
+
     /// Turns `bytes` that this worker has reserved on a device for `Charge::Memory` into shared
     /// memory. Fails if the VM shares too many pieces of memory.
     pub fn share(&self, device: i32, bytes: u64) -> Option<ShareId> {
@@ -315,16 +389,22 @@ impl LedgerClient {
     /// Normally reads the state that the broker and the VM's other workers have published, because
     /// programs call cuMemGetInfo often.
     pub fn usage(&self, device: i32) -> MemoryUsage {
-        let read = |device: usize| match &self.spending {
-            Some(spending) => spending.memory(device),
-            None => self.page.gpus.get(device)?.memory(|| (0, 0)),
-        };
-        if let Some(usage) = usize::try_from(device).ok().and_then(read) {
+        if let Some(usage) = self.published(device) {
             return usage;
         }
         match self.ask(ToBroker::Query { device: device as u32 }) {
             ToWorker::Usage { used, max } => MemoryUsage { used, max },
             _ => MemoryUsage { used: 0, max: 0 },
+        }
+    }
+
+    /// Returns the state of the VM's account for a device that the broker and the VM's other workers
+    /// have published.
+    fn published(&self, device: i32) -> Option<MemoryUsage> {
+        let device = usize::try_from(device).ok()?;
+        match &self.spending {
+            Some(spending) => spending.memory(device),
+            None => self.page.gpus.get(device)?.memory(|| (0, 0)),
         }
     }
 
@@ -366,14 +446,22 @@ impl Question {
     }
 }
 
-/// Sends a request to the broker and waits for the reply. If the broker is gone or its reply is
+/// Sends a request to the broker and waits for the reply, which isn't `Later`. If the broker is gone or its reply is
 /// invalid, ends the worker, because it can't account for memory any more.
 fn ask(socket: &OwnedFd, question: &ToBroker) -> ToWorker {
-    let answer = seqpacket::send(socket, question, &[])
-        .and_then(|()| seqpacket::receive::<ToWorker>(socket));
-    match answer {
-        Ok(Some((answer, _))) => answer,
-        Ok(None) => super::end::end("the broker exited"),
-        Err(error) => super::end::end(&format!("the broker does not answer: {error}")),
+    let (mut pause, longest) = PAUSES;
+    loop {
+        let answer = seqpacket::send(socket, question, &[])
+            .and_then(|()| seqpacket::receive::<ToWorker>(socket));
+        match answer {
+            // Other sessions, or this one, are freeing memory that the request needs.
+            Ok(Some((ToWorker::Later, _))) => {
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(longest);
+            }
+            Ok(Some((answer, _))) => return answer,
+            Ok(None) => super::end::end("the broker exited"),
+            Err(error) => super::end::end(&format!("the broker does not answer: {error}")),
+        }
     }
 }

@@ -17,6 +17,7 @@ mod graphs;
 mod greens;
 mod image_charges;
 mod interleavings;
+mod kept;
 mod kernels;
 mod launch_events;
 mod leftovers;

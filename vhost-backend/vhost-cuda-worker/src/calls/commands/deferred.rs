@@ -18,7 +18,7 @@ use crate::calls::commands::words::{Word, Words, last_in};
 use crate::calls::lock::lock;
 use crate::calls::memory::allocations::{
     AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retry, Waiter, Waiters, allocate, create,
-    give_back, report_free_memory,
+    give_back, keep, report_free_memory,
 };
 use crate::calls::memory::arena::Arena;
 use crate::calls::memory::registered::Registration;
@@ -237,15 +237,16 @@ impl Deferred {
             },
             Completion::Free(freeing, reply) => {
                 let mapping = cx.shared.memory.freed(freeing);
-                match (mapping, reply) {
-                    (None, None) => {}
-                    (None, Some(reply)) => reply.finish(number(result), &[]),
-                    (Some(mapping), reply) => {
-                        self.give_back_later(cx.ctx, mapping, move || {
-                            if let Some(reply) = reply {
-                                reply.finish(number(result), &[]);
-                            }
-                        });
+                let may_keep = result.is_ok() && freeing.pool().is_none();
+                let done = move || {
+                    reply.into_iter().for_each(|reply| reply.finish(number(result), &[]));
+                };
+                match mapping.map(|mapping| (mapping, may_keep.then(|| keep(cx, mapping)))) {
+                    None | Some((_, Some(Ok(())))) => done(),
+                    Some((mapping, older)) => {
+                        let older = older.and_then(Result::err).unwrap_or_default();
+                        older.into_iter().for_each(|of| self.give_back_later(cx.ctx, of, || {}));
+                        self.give_back_later(cx.ctx, mapping, done);
                     }
                 }
             }
@@ -358,10 +359,10 @@ impl Deferred {
         }
     }
 
-    /// Unmaps all memory that the session's pools keep and no allocation uses.
-    pub(in crate::calls) fn trim_pools(&mut self, cx: &Cx<'_>) {
+    /// Unmaps all memory that the session's pools or the worker keep and no allocation uses.
+    pub(in crate::calls) fn trim(&mut self, cx: &Cx<'_>) {
         self.poll_async_frees();
-        let gone = lock(&cx.shared.memory.plan).pools.trim_all();
+        let gone = lock(&cx.shared.memory.plan).trim_all();
         gone.into_iter().for_each(|mapping| self.give_back_later(cx.ctx, mapping, || {}));
     }
 

@@ -144,6 +144,7 @@ impl Engine for Warm {
             uses: Default::default(),
             limit_calls,
             unmapping: Mutex::default(),
+            has_lost_work: AtomicBool::default(),
         });
         if retained {
             begin_charges(

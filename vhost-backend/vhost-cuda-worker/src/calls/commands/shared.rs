@@ -1,7 +1,7 @@
 //! The state of a session that all threads of the worker share.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_api::sys::{CUcontext, CUdevice, CUstream};
@@ -19,7 +19,7 @@ use crate::calls::properties::Properties;
 use crate::calls::streams::{hostfunc, value_waits};
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::calls::tables::handles::Tables;
-use crate::calls::tables::uses;
+use crate::calls::tables::uses::{self, Object};
 use crate::driver::Driver;
 use crate::executor::Session;
 use crate::reply::ReplyTo;
@@ -59,6 +59,8 @@ pub(in crate::calls) struct Shared {
     pub(in crate::calls) limit_calls: LimitCalls,
     /// The mappings of device memory that are now being unmapped and freed.
     pub(in crate::calls) unmapping: Mutex<Unmapping>,
+    /// Whether a stream was destroyed before its work had ended. No call waits for that work.
+    pub(in crate::calls) has_lost_work: AtomicBool,
 }
 
 impl Shared {
@@ -70,6 +72,10 @@ impl Shared {
     /// Forgets a stream that is about to be destroyed. Commands already queued in it still run to
     /// completion.
     pub(in crate::calls) fn forget_stream(&self, stream: DriverHandle<CUstream>, ctx: ContextId) {
+        // SAFETY: the stream is live until the caller destroys it.
+        let is_empty = !self.uses.any_of(Object::stream(stream.0))
+            && unsafe { self.driver.cuStreamQuery(stream.0) }.is_ok();
+        self.has_lost_work.fetch_or(!is_empty, Ordering::Relaxed);
         self.flight.forget(stream.0, ctx);
         self.host_funcs.forget((stream.0 as u64, ctx));
         self.value_waits.forget((stream.0 as u64, ctx));

@@ -4,7 +4,7 @@ use super::charges::{for_all_threads, with_local};
 use super::gate::{BLOCKING, FREE};
 use super::*;
 
-const OTHER: u32 = THREAD + 1;
+pub(super) const OTHER: u32 = THREAD + 1;
 
 impl Bench {
     fn credit(&self) -> &Credit {

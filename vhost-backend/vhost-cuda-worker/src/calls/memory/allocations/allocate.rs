@@ -50,7 +50,7 @@ fn allocate_on(
     bytes: u64,
     device: i32,
 ) -> CuResult<(u64, Settled<kind::Memory>)> {
-    let memory = &cx.shared.memory;
+    let (memory, ledger) = (&cx.shared.memory, &cx.shared.session.ledger);
     let physical = {
         let mut plan = lock(&memory.plan);
         if !plan.has_room() {
@@ -61,7 +61,14 @@ fn allocate_on(
         {
             return Ok((addr, reservation.part_of_slab()));
         }
-        plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?
+        let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
+        if ledger.may_keep(device)
+            && let Some(addr) = plan.reuse_kept(cx.ctx, bytes, physical)
+        {
+            ledger.use_kept(device, physical);
+            return Ok((addr, reservation.still_charged()));
+        }
+        physical
     };
     let accessors = memory.peers.accessors();
     let (mapping, settled) = map_anywhere(cx, reservation, physical, device, &accessors)?;
@@ -147,7 +154,7 @@ fn map(
 /// Maps a new handle, with access for its device and for `accessors`. If that fails, releases the
 /// handle and its charge.
 pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> CuResult {
-    let Mapping { addr, len, handle, .. } = mapping;
+    let Mapping { addr, len, handle, device, .. } = mapping;
     let driver = cx.driver();
     // SAFETY: the addresses are in the device memory window and belong only to this mapping; the
     // handle is new.
@@ -157,6 +164,7 @@ pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> 
             return Err(error);
         }
         if let Err(error) = grant(cx, &mapping, accessors) {
+            wait_to_free(cx, device);
             unmap(cx, mapping);
             return Err(error);
         }
@@ -169,8 +177,7 @@ pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> 
 fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
     let charged = mapping.charged.known(&cx.shared.memory.exporting, mapping.handle);
     let mapping = Mapping { charged, ..mapping };
-    let Mapping { addr, len, handle, device, .. } = mapping;
-    wait_to_free(cx, device);
+    let Mapping { addr, len, handle, .. } = mapping;
     charged.withdraw(&cx.shared.session);
     // SAFETY: the mapping was made by `make` and is unmapped once.
     let done = unsafe {
@@ -185,16 +192,26 @@ fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
     let Mapping { len, device, charged, .. } = mapping;
     match done {
         Ok(()) => charged.release(&cx.shared.session, device, len),
-        Err(error) => tracing::warn!(
-            session = cx.shared.session.label,
-            "{len} bytes of device memory could not be freed: {error}"
-        ),
+        Err(error) => {
+            charged.stay(&cx.shared.session, device, len);
+            tracing::warn!(
+                session = cx.shared.session.label,
+                "{len} bytes of device memory could not be freed: {error}"
+            );
+        }
     }
     done.is_ok()
 }
 
-/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) returned. This may block.
+/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) returned, or that was kept.
+/// This may block until the VM may use the GPU.
 pub(in crate::calls) fn give_back(cx: &Cx<'_>, mapping: Mapping) {
+    wait_to_free(cx, mapping.device);
+    give_back_now(cx, mapping);
+}
+
+/// Like [`give_back`], but doesn't wait until the VM may use the GPU.
+pub(super) fn give_back_now(cx: &Cx<'_>, mapping: Mapping) {
     if unmap(cx, mapping) {
         lock(&cx.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
     }
@@ -203,6 +220,8 @@ pub(in crate::calls) fn give_back(cx: &Cx<'_>, mapping: Mapping) {
 /// Frees all allocations in a context that is about to be destroyed or has been. This may block.
 pub(in crate::calls) fn free_all_of(cx: &Cx<'_>, ctx: ContextId) {
     let plan = &cx.shared.memory.plan;
+    let kept = lock(plan).kept.extract(|of, _| of == ctx);
+    kept.into_iter().for_each(|mapping| give_back(cx, mapping));
     let all = lock(plan).of_context(ctx);
     for addr in all {
         let freeing = lock(plan).take(addr);
@@ -226,8 +245,9 @@ pub(in crate::calls) fn report_free_memory(cx: &Cx<'_>, reply: ReplyTo) {
 
 fn free_memory(cx: &Cx<'_>) -> CuResult<api::CuMemGetInfoV2Answer> {
     let device = cx.enter()?.device;
-    let usage = cx.shared.session.ledger.usage(device);
-    let (free, total) = cx.shared.memory.gpu_free.within(cx.driver(), device, usage)?;
+    let ledger = &cx.shared.session.ledger;
+    let (usage, kept) = (ledger.usage(device), ledger.kept_bytes(device));
+    let (free, total) = cx.shared.memory.gpu_free.within(cx.driver(), device, usage, kept)?;
     let total = total.min(usage.max as usize);
     Ok(api::CuMemGetInfoV2Answer { free: free.min(total), total })
 }

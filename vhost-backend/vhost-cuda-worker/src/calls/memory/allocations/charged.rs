@@ -22,6 +22,8 @@ pub(super) struct SharedMemory {
 pub(super) enum Charged {
     /// To this session alone.
     Alone,
+    /// To this session alone, although its program doesn't use the memory.
+    Kept,
     Shared(SharedMemory),
     /// The session is exporting the memory, and the broker may be turning the charge into a share.
     Unknown,
@@ -77,9 +79,17 @@ impl Charged {
     pub(super) fn release(self, session: &Session, device: i32, len: u64) {
         match self {
             Self::Alone => session.ledger.release(device, len, Charge::Memory),
+            Self::Kept => session.ledger.release_kept(device, len),
             Self::Shared(SharedMemory { share, .. }) => session.ledger.leave(device, share),
             // The charge stays.
             Self::Unknown => {}
+        }
+    }
+
+    /// Records that the driver has failed to free the memory, so that it stays charged.
+    pub(super) fn stay(self, session: &Session, device: i32, len: u64) {
+        if self == Self::Kept {
+            session.ledger.use_kept(device, len);
         }
     }
 }

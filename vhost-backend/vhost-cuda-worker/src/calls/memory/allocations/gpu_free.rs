@@ -49,12 +49,14 @@ pub(in crate::calls) struct GpuFree {
 
 impl GpuFree {
     /// Returns the memory that the VM may still use, within the GPU's free memory, and the GPU's
-    /// memory. The context must be current.
+    /// memory. The `kept` bytes, which the worker keeps, are free for the program. The context must
+    /// be current.
     pub(in crate::calls) fn within(
         &self,
         driver: &Driver,
         device: i32,
         usage: MemoryUsage,
+        kept: u64,
     ) -> CuResult<(usize, usize)> {
         let left = usage.max.saturating_sub(usage.used) as usize;
         let seen = lock(&self.seen).get(&device).copied();
@@ -67,6 +69,7 @@ impl GpuFree {
         let (mut free, mut total) = (0, 0);
         // SAFETY: the pointers are to local variables.
         unsafe { driver.cuMemGetInfo(&mut free, &mut total)? };
+        free = free.saturating_add(kept as usize);
         let seen = Seen { at: Instant::now(), free, total, used: usage.used };
         lock(&self.seen).insert(device, seen);
         Ok((free.min(left), total))

@@ -12,6 +12,8 @@
 //! | `physical` | how the driver is asked for physical memory |
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
+//! | `kept` | the mappings of freed memory that the worker keeps for later allocations |
+//! | `keep` | keeping such mappings, and freeing them when the broker recalls them |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
 //! | `charged` | how memory is charged: to this session, or to all that share it |
 //! | `sharing` | calls that export memory to other sessions of the VM, and import theirs |
@@ -30,6 +32,8 @@ mod allocate;
 mod asynchronous;
 mod charged;
 mod gpu_free;
+mod keep;
+mod kept;
 mod peers;
 mod physical;
 mod plan;
@@ -49,6 +53,7 @@ pub(in crate::calls) use allocate::{allocate, free_all_of, give_back, report_fre
 pub(in crate::calls) use asynchronous::{
     cu_mem_alloc_async, cu_mem_alloc_from_pool_async, cu_mem_free_async,
 };
+pub(in crate::calls) use keep::keep;
 pub(in crate::calls) use plan::{Freeing, Mapping, WINDOW};
 pub(in crate::calls) use pool_calls::*;
 pub(in crate::calls) use session::{Foreign, Memory};

@@ -11,6 +11,7 @@ use cuda_api::pool::extents::Extents;
 use protocol::ids::{ContextId, PoolId};
 
 use super::charged::Charged;
+use super::kept::Kept;
 use super::pools::Pools;
 use super::spans::Spans;
 use crate::driver::CuResult;
@@ -94,6 +95,8 @@ pub(in crate::calls) struct Plan {
     live: Spans<Live>,
     /// The memory pools.
     pub(in crate::calls) pools: Pools<Mapping>,
+    /// The mappings of freed memory that the worker keeps.
+    pub(super) kept: Kept<Mapping>,
 }
 
 impl Plan {
@@ -104,6 +107,7 @@ impl Plan {
             slabs: BTreeMap::new(),
             live: Spans::default(),
             pools: Pools::new(granule),
+            kept: Kept::default(),
         }
     }
 
@@ -174,6 +178,13 @@ impl Plan {
         }
         self.live.insert(mapping.addr, len, Live { ctx, place: Place::Own(mapping) });
         mapping.addr
+    }
+
+    /// Makes a new allocation of `len` bytes from a kept mapping of `physical` bytes. Returns its
+    /// address, or `None` if there is no such mapping.
+    pub(super) fn reuse_kept(&mut self, ctx: ContextId, len: u64, physical: u64) -> Option<u64> {
+        let mapping = self.kept.take(ctx, |mapping| mapping.len == physical)?;
+        Some(self.mapped(ctx, len, Mapping { charged: Charged::Alone, ..mapping }))
     }
 
     /// Adds the mapping of another session's memory, of which the session uses `len` bytes from
@@ -269,14 +280,22 @@ impl Plan {
         }
     }
 
-    /// Returns all mappings, except those of memory that the guest has freed.
+    /// Releases all memory that no allocation uses. Returns the mappings to unmap.
+    pub(in crate::calls) fn trim_all(&mut self) -> Vec<Mapping> {
+        let mut gone = self.pools.trim_all();
+        gone.append(&mut self.kept.extract(|_, _| true));
+        gone
+    }
+
+    /// Returns all mappings, except those that are being unmapped.
     pub(super) fn mappings(&self) -> Vec<Mapping> {
         let whole = self.live.values().filter_map(|live| match &live.place {
             Place::Own(mapping) | Place::Imported(mapping) => Some(mapping),
             Place::Piece { .. } | Place::Pooled(_) => None,
         });
         let slabs = self.slabs.values().map(|slab| &slab.mapping);
-        whole.chain(slabs).chain(self.pools.mappings()).copied().collect()
+        let others = self.pools.mappings().chain(self.kept.mappings());
+        whole.chain(slabs).chain(others).copied().collect()
     }
 
     /// Returns the addresses of all allocations in a context.

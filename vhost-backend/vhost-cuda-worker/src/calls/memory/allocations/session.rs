@@ -1,6 +1,7 @@
 //! The memory that the calls of a session may use.
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use cuda_api::sys::CUmemAllocationGranularity_flags;
 use protocol::ids::{ContextId, LibraryId, ModuleId};
@@ -33,6 +34,9 @@ pub(in crate::calls) struct Memory {
     pub foreign: Mutex<Spans<Foreign>>,
     pub peers: Peers,
     pub gpu_free: GpuFree,
+    /// Whether a thread frees the memory that the worker keeps when the broker recalls it. Only the
+    /// ring reader's thread uses this.
+    pub(super) is_watched: AtomicBool,
     /// Held while memory is being exported, so that no call returns the name of an export that
     /// hasn't begun. Locked before the other locks.
     pub exporting: Mutex<Exporting>,
@@ -72,8 +76,8 @@ impl Memory {
         let space = Mutex::new(Space::new(granule as u64));
         let peers = Peers::new(driver, devices);
         let peers = peers.map_err(|error| failed("cuDeviceCanAccessPeer", error))?;
-        let (foreign, exporting, gpu_free) = Default::default();
-        Ok(Self { plan, space, foreign, peers, gpu_free, exporting })
+        let (foreign, exporting, gpu_free, is_watched) = Default::default();
+        Ok(Self { plan, space, foreign, peers, gpu_free, is_watched, exporting })
     }
 
     /// Fails unless all of these bytes belong to the session. The worker's own memory never does.

@@ -59,7 +59,7 @@ fn begin_export(
             return Ok(Begun::Before(token));
         }
         Charged::Shared(SharedMemory { share, .. }) => Some(share),
-        Charged::Alone | Charged::Unknown => None,
+        Charged::Alone | Charged::Kept | Charged::Unknown => None,
     };
     let mut fd = -1;
     let to: *mut c_void = (&raw mut fd).cast();

@@ -57,8 +57,8 @@ pub(in crate::calls) fn vcuda_mem_create(
 }
 
 /// Replies to an allocation call whose first attempt had the result `allocated`: an address or a
-/// handle. If the attempt failed for lack of memory, the session's pools release the memory that
-/// they keep, and the allocation is retried once after pending frees, before the reply.
+/// handle. If the attempt failed for lack of memory, the session's pools and the worker release the
+/// memory that they keep, and the allocation is retried once after pending frees, before the reply.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -70,7 +70,7 @@ pub(super) fn answer_allocation(
         Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
         Err(CuError::OUT_OF_MEMORY) if deferred.may_retry() => {
             let (thread, ctx) = (cx.thread, cx.ctx);
-            deferred.trim_pools(cx);
+            deferred.trim(cx);
             deferred.retry_later(Retry { request, thread, ctx, reply });
         }
         Err(error) => reply.fail(error),
