@@ -172,20 +172,23 @@ impl Accounts {
     }
 
     /// Registers a worker of the previous broker, whose accounts are open, with its slot and with the
-    /// page on which their state is published. After the last worker, call [`Self::publish_all`].
+    /// page on which their state is published. A worker without a page will end, and then its slot is
+    /// taken back. After the last worker, call [`Self::publish_all`].
     pub(crate) fn reopen(
         &mut self,
         worker: WorkerId,
         vm: VmId,
         user: Option<u32>,
         slot: Option<u32>,
-        page: Arc<GateMap>,
+        page: Option<Arc<GateMap>>,
     ) {
         self.vms.insert(worker, (vm, user));
         if let (Some(slot), Some(slots)) = (slot, self.slots.get_mut(&vm)) {
             slots.restore(worker, slot);
         }
-        self.insert(worker, vm, page);
+        if let Some(page) = page {
+            self.insert(worker, vm, page);
+        }
     }
 
     /// Publishes the state of all accounts.

@@ -215,7 +215,7 @@ impl Sessions {
         self.start_queue = waiting;
         self.accounts = Accounts::restore(ledger, self.accounts.keeps());
         self.workers = Workers::restore(workers, &self.launcher, processes, name, warm)?;
-        let doubts = crash.map(|crash| crash.clear(&self.workers)).unwrap_or_default();
+        let mut doubts = crash.map(|crash| crash.clear(&self.workers)).unwrap_or_default();
         for (id, state) in vms.iter() {
             self.set_quotas(id, state);
             self.set_paused(id, state.pause.is_paused());
@@ -230,12 +230,16 @@ impl Sessions {
         let mut scheduled = Vec::new();
         for (id, worker) in self.workers.iter() {
             self.effects.push(SessionEffect::Watch { worker: id, socket: worker.socket_fd() });
-            if let (Some(session), Some(page), Some(ends)) =
-                (worker.session(), worker.gate(), worker.scheduler_ends()?)
-            {
-                let (vm, user, slot) = (session.vm, session.user, worker.slot());
-                self.accounts.reopen(id, vm, user, slot, page.clone());
-                scheduled.push((id, session.vm, ends));
+            let Some(session) = worker.session() else { continue };
+            let (vm, user, slot) = (session.vm, session.user, worker.slot());
+            self.accounts.reopen(id, vm, user, slot, worker.gate().cloned());
+            match worker.scheduler_ends()? {
+                Some(ends) => scheduled.push((id, vm, ends)),
+                // Its GPU work would wait forever, because the scheduler can't know about it.
+                None if worker.has_account() => {
+                    doubts.push((id, "the descriptors that it shares with vcudad are missing"));
+                }
+                None => {}
             }
         }
         self.accounts.publish_all();

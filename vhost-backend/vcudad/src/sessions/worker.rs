@@ -330,6 +330,11 @@ impl Worker {
         self.phase == Phase::Ending || self.leaving_since.is_some()
     }
 
+    /// Returns true if the worker has been assigned to its session, and hasn't been killed.
+    pub(crate) fn has_account(&self) -> bool {
+        matches!(self.phase, Phase::Assigned | Phase::Serving)
+    }
+
     /// Returns true if the device process has been told about this worker.
     pub(crate) fn is_announced(&self) -> bool {
         self.announced
@@ -443,7 +448,7 @@ impl Worker {
             }
             Ok(None) | Err(_) => return WorkerEffect::Closed,
         };
-        let has_account = matches!(self.phase, Phase::Assigned | Phase::Serving);
+        let has_account = self.has_account();
         let misbehaved = |error: LedgerError| WorkerEffect::Misbehaved(error.to_string());
         let answer = match message {
             ToBroker::Ready { objects } if self.phase == Phase::Starting => {

@@ -185,8 +185,8 @@ impl Sessions {
     }
 
     /// Continues with another broker, to which the previous one has left the record, the pages, and
-    /// the workers' slots.
-    fn restart(&mut self) {
+    /// the workers' slots. The page of `lost` is missing, so this worker ends.
+    fn restart(&mut self, lost: Option<WorkerId>) {
         self.verify();
         let before = self.workers.iter().map(|(worker, side)| (*worker, seen(&side.ends, 0)));
         let before: HashMap<_, _> = before.collect();
@@ -198,13 +198,22 @@ impl Sessions {
         self.accounts.set(VM, &GPUS, self.quota);
         for (&worker, side) in &self.workers {
             let slot = side.ends.page.worker.slot();
-            self.accounts.reopen(worker, VM, None, slot, side.ends.page.clone());
+            let page = (lost != Some(worker)).then(|| side.ends.page.clone());
+            self.accounts.reopen(worker, VM, None, slot, page);
             // The workers continue meanwhile.
             for (worker, side) in &self.workers {
                 assert_eq!(seen(&side.ends, 0), before[worker]);
             }
         }
         self.accounts.publish_all();
+        if let Some(lost) = lost {
+            self.close(lost);
+        }
+    }
+
+    fn close(&mut self, worker: WorkerId) {
+        self.workers.remove(&worker);
+        self.accounts.close(worker);
     }
 
     fn used(&self) -> u64 {
@@ -369,6 +378,7 @@ enum Step {
     Set(u64, Option<u64>),
     Idle,
     Restart,
+    RestartWithout(WorkerId),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -388,6 +398,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(max, of)| Step::Set(max * 2 * MIB, of.map(|max| max * 2 * MIB))),
         1 => Just(Step::Idle),
         1 => Just(Step::Restart),
+        1 => worker().prop_map(Step::RestartWithout),
     ]
 }
 
@@ -428,15 +439,14 @@ proptest! {
                     sessions.create_streams(worker, bytes);
                 }
                 Step::Convert(worker) if is_open(&worker) => sessions.convert(worker),
-                Step::Close(worker) if sessions.workers.remove(&worker).is_some() => {
-                    sessions.accounts.close(worker);
-                }
+                Step::Close(worker) if is_open(&worker) => sessions.close(worker),
                 Step::Set(max, session_max) => sessions.set(Quota { max, session_max }),
                 Step::Idle => {
                     sessions.now += IDLE;
                     sessions.accounts.recall_idle(sessions.now);
                 }
-                Step::Restart => sessions.restart(),
+                Step::Restart => sessions.restart(None),
+                Step::RestartWithout(worker) if is_open(&worker) => sessions.restart(Some(worker)),
                 _ => {}
             }
             sessions.verify();
@@ -462,7 +472,7 @@ fn a_conversion_after_a_lowered_limit_can_be_repeated() {
     sessions.verify();
     let streams = sessions.record.account(VM, GPUS[0]).unwrap().kinds[Charge::Stream as usize];
     assert_eq!(streams, 2 * MIB);
-    sessions.restart();
+    sessions.restart(None);
     sessions.verify();
 }
 
@@ -481,7 +491,7 @@ fn sessions_of_the_previous_version_use_no_credit() {
     assert_eq!(older.gpus[0].credit.bytes(), 0);
     // Such a worker writes this word, and another broker must not believe it.
     older.gpus[0].granted.store(77, Ordering::SeqCst);
-    sessions.accounts.reopen(9, VM, None, None, Arc::new(older));
+    sessions.accounts.reopen(9, VM, None, None, Some(Arc::new(older)));
     sessions.accounts.publish_all();
     assert_eq!(seen(&sessions.workers[&1].ends, 0), (12 * MIB, 60 * MIB));
     sessions.accounts.close(9);
