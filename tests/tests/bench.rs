@@ -1,9 +1,10 @@
 //! `vcudactl bench` measures natively and through a VM. Here, softgpu is the native library.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
-use virtio_cuda_tests::{A, Host, Vm, dist, roomy};
+use virtio_cuda_tests::{A, Host, Vm, dist, eventually, processes, roomy};
 
 /// A VM whose quota has no room for the allocation of 64 MiB.
 const SMALL: Vm = Vm { name: "small", memory_max: "32M", uid: 61_303 };
@@ -81,6 +82,46 @@ fn a_row_that_fails_does_not_end_the_others() {
         assert!(row["native"].is_number() && row["device"].is_null(), "{row}");
         assert!(row["error"].as_str().unwrap().starts_with("device: "), "{row}");
     }
+}
+
+/// Returns the children of a process.
+fn children(of: u32) -> Vec<i32> {
+    let says = format!("PPid:\t{of}\n");
+    let status = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/status"));
+    processes().into_iter().filter(|pid| status(pid).is_ok_and(|s| s.contains(&says))).collect()
+}
+
+/// Even if the programs hang, as they do while the device process is stopped.
+#[test]
+fn no_program_outlives_vcudactl() {
+    let (a, _) = roomy(A);
+    let host = Host::start(&[a]);
+    let device = host.device(a).unwrap();
+    let stop = |signal| {
+        // SAFETY: kill takes no pointers.
+        assert_eq!(unsafe { libc::kill(device, signal) }, 0);
+    };
+    let mut command = host.vcudactl(&["bench", "--vm", "a", "--device-only", "--only", "rate-8"]);
+    let mut bench = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut all = Vec::new();
+    let started = eventually(Duration::from_secs(60), || {
+        all = children(bench.id());
+        let more: Vec<i32> = all.iter().flat_map(|pid| children(*pid as u32)).collect();
+        let count = more.len();
+        all.extend(more);
+        count == 8
+    });
+    stop(libc::SIGSTOP);
+    bench.kill().unwrap();
+    bench.wait().unwrap();
+    let is_running = |pid: &i32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+        status.is_ok_and(|status| !status.contains("\nState:\tZ"))
+    };
+    let ended = eventually(Duration::from_secs(20), || !all.iter().any(is_running));
+    stop(libc::SIGCONT);
+    assert!(started, "{all:?}");
+    assert!(ended, "{all:?}");
 }
 
 #[test]

@@ -15,4 +15,6 @@ mod process;
 pub(crate) use calls::{AccessDesc, AllocationProp, Cuda, KernelNode};
 pub(crate) use functions::{Failed, Handle, Pointer};
 pub(crate) use library::find;
-pub(crate) use process::{Line, Program, STDIN_LIBRARY, is_root, through_device};
+pub(crate) use process::{
+    Line, Program, STDIN_LIBRARY, die_with_this_thread, is_root, through_device,
+};

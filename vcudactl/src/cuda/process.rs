@@ -2,13 +2,15 @@
 //! a crash or a hang of the library only fails the program.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 use crate::error::CtlError;
 
@@ -35,8 +37,7 @@ pub(crate) fn is_root() -> bool {
 pub(crate) fn through_device(library: &Path, socket: &Path) -> Result<Command, CtlError> {
     let open = CtlError::os(format!("cannot open {}", library.display()));
     let library = File::open(library).map_err(open)?;
-    let of_socket = CtlError::os(format!("cannot find {}", socket.display()));
-    let group = std::fs::metadata(socket).map_err(of_socket)?.gid();
+    let group = group_of(socket)?;
     // Another user needn't be able to reach the paths of this program and of the library.
     let mut command = Command::new("/proc/self/exe");
     command.stdin(library);
@@ -48,6 +49,36 @@ pub(crate) fn through_device(library: &Path, socket: &Path) -> Result<Command, C
     // The caller's CUDA settings must not affect a program of the VM.
     command.env_clear().env("VIRTIO_CUDA_SOCKET", socket).env("VIRTIO_CUDA_LOG", "warn");
     Ok(command)
+}
+
+/// Returns the group of a socket. Its directory may belong to someone else, who could replace the socket
+/// by a link to a file of any group. The program would then get that group.
+fn group_of(socket: &Path) -> Result<u32, CtlError> {
+    let of_socket = CtlError::os(format!("cannot find {}", socket.display()));
+    let meta = std::fs::symlink_metadata(socket).map_err(of_socket)?;
+    match meta.file_type().is_socket() {
+        true => Ok(meta.gid()),
+        false => {
+            let other = io::Error::other("it is a link or another file, not a socket");
+            Err(CtlError::os(format!("cannot use {}", socket.display()))(other))
+        }
+    }
+}
+
+/// Makes the kernel kill the command's process when this thread ends, also if this process is killed. A
+/// process whose library hangs would otherwise outlive it.
+pub(crate) fn die_with_this_thread(command: &mut Command) {
+    let parent = getpid();
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // If the parent ended before the call above, the setting has no effect.
+        match getppid() == Some(parent) {
+            true => Ok(()),
+            false => Err(io::Error::from(rustix::io::Errno::SRCH)),
+        }
+    };
+    // SAFETY: between fork and exec, the closure only makes two system calls, and allocates nothing.
+    unsafe { command.pre_exec(tie) };
 }
 
 /// The next event of a program.
@@ -71,6 +102,7 @@ impl Program {
     /// Starts the program. Errors call it `name`.
     pub(crate) fn start(mut command: Command, name: &str) -> Result<Self, CtlError> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        die_with_this_thread(&mut command);
         let mut child = command.spawn().map_err(CtlError::os(format!("cannot start {name}")))?;
         let (sender, lines) = channel();
         let stdout = child.stdout.take();
@@ -124,5 +156,44 @@ impl Program {
         let last = log.lines().last().unwrap_or_default();
         let last = last.split_once(": ").map_or(last, |(_, text)| text);
         Ok((status, last.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_link_in_place_of_a_socket_gives_no_group() {
+        let folder = std::env::temp_dir().join(format!("vcudactl-group-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        let [socket, file, link] = ["socket", "file", "link"].map(|name| folder.join(name));
+        let _listener = UnixListener::bind(&socket).unwrap();
+        std::fs::write(&file, "").unwrap();
+        let own = std::fs::metadata(&file).unwrap().gid();
+        assert_eq!(group_of(&socket).ok(), Some(own));
+        assert!(group_of(&file).is_err());
+        for target in [&file, &socket] {
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            let error = group_of(&link).unwrap_err().to_string();
+            assert!(error.contains("it is a link or another file"), "{error}");
+            std::fs::remove_file(&link).unwrap();
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_program_ends_with_the_thread_that_started_it() {
+        let start = || {
+            let mut command = Command::new("sleep");
+            die_with_this_thread(command.arg("1000"));
+            command.spawn().unwrap()
+        };
+        let mut child = std::thread::spawn(start).join().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
     }
 }

@@ -1,7 +1,6 @@
 //! Programs that start, and programs that share the GPU. Each is a process of this program.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::parent_id;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,7 +12,7 @@ use super::p50;
 use crate::bench::gpu::{Gpu, load};
 use crate::bench::sample::{Measured, samples, time};
 use crate::cli::{BENCH_PROGRAM, Role};
-use crate::cuda::Failed;
+use crate::cuda::{Failed, die_with_this_thread};
 
 /// Number of processes in each measurement.
 const IN_TURN: usize = 40;
@@ -24,8 +23,6 @@ const COUNTED: Duration = Duration::from_millis(1500);
 const REPORT: Duration = Duration::from_millis(50);
 /// Maximum time that such a process runs if it isn't killed.
 const MAX_RUN: Duration = Duration::from_secs(60);
-/// How often a process checks whether the measuring process has ended.
-const ORPHANED: Duration = Duration::from_millis(200);
 /// Operations of a kernel that takes about 20 us.
 const OPERATIONS: u32 = 10_000;
 /// Launches before each wait.
@@ -33,14 +30,6 @@ const BATCH: u64 = 32;
 
 /// Runs a process that the measuring process has started.
 pub(in crate::bench) fn play(role: Role, library: &Path, quick: bool) -> Result<(), Failed> {
-    let parent = parent_id();
-    // If a library hangs, the measuring process is killed. This process must not outlive it.
-    std::thread::spawn(move || {
-        while parent_id() == parent {
-            std::thread::sleep(ORPHANED);
-        }
-        std::process::abort();
-    });
     match role {
         Role::Measure => Ok(()),
         Role::Devices => ask_for_devices(library),
@@ -95,6 +84,8 @@ fn start(gpu: &Gpu, role: Role, stdout: Stdio) -> Result<Child, Failed> {
     command.arg(BENCH_PROGRAM).arg("--library").arg(&gpu.library);
     let role = role.to_possible_value().map_or(String::new(), |role| role.get_name().to_owned());
     command.args(["--role", &role]).args(gpu.quick.then_some("--quick"));
+    // If a library hangs, this process is killed. The other one must not outlive it.
+    die_with_this_thread(&mut command);
     command.stdout(stdout).spawn().map_err(|error| failed("start", &error))
 }
 
