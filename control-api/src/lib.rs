@@ -68,7 +68,7 @@ pub use spec::{
 };
 pub use suggest::{closest, with_suggestion};
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
-pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};
+pub use units::{BadUnit, Percent, Timespan, counted, format_size, parse_size};
 pub use usage::{UsageReport, UsageRow, UsageSaving};
 pub use values::Values;
 pub use wait::{Wait, WaitReason};

@@ -24,6 +24,11 @@ pub enum BadUnit {
     Size(String),
 }
 
+/// Formats a number of things, such as "1 VM" or "2 VMs".
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A fraction in basis points (0.01%), written as `"25%"` or `"12.5%"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Percent(u32);

@@ -67,19 +67,16 @@ impl Client {
                 CtlError::NotASocket(path())
             }
             ErrorKind::ConnectionRefused => CtlError::NobodyListens(path()),
-            ErrorKind::PermissionDenied => match group_of(&self.socket) {
-                Some(group) => {
-                    let readers = only_reads.then(|| group_of(&read)).flatten();
-                    let readers = readers.filter(|_| read.exists());
-                    let readers = readers.map(|name| format!("; to only read, join {name}"));
-                    CtlError::NotAllowed {
-                        path: path(),
-                        group,
-                        readers: readers.unwrap_or_default(),
-                    }
+            ErrorKind::PermissionDenied => {
+                let readers = only_reads.then(|| group_of(&read)).flatten();
+                let readers = readers.filter(|_| read.exists());
+                let readers = readers.map(|name| format!("; to only read, join {name}"));
+                let readers = readers.unwrap_or_default();
+                match group_of(&self.socket) {
+                    Some(group) => CtlError::NotAllowed { path: path(), group, readers },
+                    None => CtlError::OnlyRoot(path(), readers),
                 }
-                None => CtlError::OnlyRoot(path()),
-            },
+            }
             _ => self.broken(error),
         })
     }

@@ -30,13 +30,13 @@ pub(crate) enum CtlError {
     #[error("{0}: is not a socket: pass vcudad's control_socket to --socket")]
     NotASocket(PathBuf),
     /// The user has no permission to connect, and can't be told to join the socket's group, because
-    /// that group is root's.
+    /// that group is root's. The text says how to get read access, as in [`CtlError::NotAllowed`].
     #[error(
         "{0}: permission denied: the socket's group is root. Use sudo, or give the socket its own \
          group: groupadd virtio-cuda, or set control_group in vcudad's configuration; then \
-         restart vcudad"
+         restart vcudad{1}"
     )]
-    OnlyRoot(PathBuf),
+    OnlyRoot(PathBuf, String),
     /// The user has no permission to connect, because the user isn't in the socket's group.
     #[error(
         "{path}: permission denied: join the socket's group (usermod -aG {group} USER, then log \
@@ -141,7 +141,7 @@ impl CtlError {
             Self::NoSocket(_) | Self::NobodyListens(_) => "not_running",
             Self::Stopped(_) => "stopped",
             Self::NotASocket(_) => "not_a_socket",
-            Self::OnlyRoot(_) | Self::NotAllowed { .. } => "permission_denied",
+            Self::OnlyRoot(..) | Self::NotAllowed { .. } => "permission_denied",
             Self::Connection { .. } => "connection",
             Self::Answer(_) => "bad_response",
             Self::Output(_) => "output",

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use control_api::SETTINGS;
 use serde_json::json;
 
 use crate::bench;
@@ -59,8 +60,21 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Returns clap's suggestion for a misspelled command, option, or value.
+/// Returns clap's suggestion for a misspelled command, option, or value, or says how to change a setting
+/// for which `vm set` has no option.
 fn suggestion(error: &clap::Error) -> String {
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+        && let Some(fixed) = SETTINGS.iter().filter(|setting| !setting.is_live()).find(|setting| {
+            given.strip_prefix("--").is_some_and(|option| option == setting.option())
+        })
+    {
+        let key = fixed.key;
+        return format!(
+            "; {key} can't be changed while the VM exists: change it in the configuration file, or remove \
+             the VM and add it again"
+        );
+    }
     let kinds =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let found = kinds.iter().find_map(|kind| match error.get(*kind)? {

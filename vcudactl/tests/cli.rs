@@ -269,6 +269,12 @@ fn without_permission_the_error_names_the_group() {
         let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
         assert_eq!(code, 1, "{err}");
         assert!(err.contains("control_group") && !err.contains("usermod"), "{err}");
+        let read = server.folder.join("read.sock");
+        support::listen(&read, |_, _, _| panic!("it isn't for this user"));
+        std::fs::set_permissions(&read, std::fs::Permissions::from_mode(0o000)).unwrap();
+        std::os::unix::fs::chown(&read, None, Some(61_185)).unwrap();
+        let (_, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
+        assert!(err.contains("control_group") && err.contains("to only read, join 61185"), "{err}");
         std::os::unix::fs::chown(&server.socket, None, Some(61_184)).unwrap();
     }
     let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
@@ -331,12 +337,18 @@ fn events_are_printed_as_they_arrive() {
     let missed = json!({"id": 0, "time_ms": 0, "kind": "missed", "message": "5 are missing"});
     let body = format!("{}\n\n{missed}\n{}\n", event("a"), event("b"));
     let server = Server::start(move |_, path, _| {
+        if path == "/v1/vms/b" {
+            let message = "there is no VM named 'b'; did you mean 'bb'?";
+            return (404, json!({"code": "not_found", "message": message}).to_string());
+        }
         assert_eq!(path, "/v1/events");
         (200, body.clone())
     });
     let (code, out, err) = vcudactl(&server.socket, &["events", "--vm", "b"]);
     let time = "1970-01-01T00:00:00Z";
     assert_eq!(out, format!("{time} missed: 5 are missing\n{time} vm_added vm=b: a VM\n"));
+    // The VM may have been removed, so its events are printed nevertheless.
+    assert!(err.starts_with("vcudactl: there is no VM named 'b'; did you mean 'bb'?; "), "{err}");
     // vcudad never ends the stream, so its end is an error.
     assert_eq!(code, 1);
     assert!(err.contains("ended the stream"), "{err}");
@@ -508,7 +520,8 @@ fn the_doctor_asks_vcudad_for_its_file_eviction_and_the_jail() {
     for says in [
         "problem  jail              workers have none (no namespaces): ",
         "problem  configuration     REFUSED at 2023-11-14T22:13:20Z: /etc/virtio-cuda/vcudad.toml: line 3: \
-         colour: unknown field: correct the file",
+         colour: unknown field: correct line 3 of /etc/virtio-cuda/vcudad.toml, run vcudad --check --config \
+         /etc/virtio-cuda/vcudad.toml and then systemctl reload vcudad; ",
     ] {
         assert!(code == 1 && out.lines().any(|line| line.starts_with(says)), "{out}");
     }
@@ -676,6 +689,14 @@ fn misspelled_words_are_explained() {
         (&["sesion", "ls"], "did you mean 'session'?"),
         (&["vm", "set", "a", "--compute-wieght", "5"], "did you mean '--compute-weight'?"),
         (&["vm", "set", "a", "--class", "latencyy"], "did you mean 'latency'?"),
+        (
+            &["vm", "set", "a", "--sharing", "mps"],
+            "; sharing can't be changed while the VM exists: ",
+        ),
+        (
+            &["vm", "set", "a", "--host-memory-max=1G"],
+            "; memory.host_max can't be changed while the",
+        ),
         (
             &["session", "kill", "web", "abc"],
             "invalid value 'abc' for '<ID>': a session is named by its number",

@@ -174,7 +174,7 @@ impl Gpu {
 
 /// Loads a library.
 pub(super) fn load(library: &Path) -> Result<Cuda, Failed> {
-    Cuda::load(library).map_err(|error| (0, error.to_string()))
+    Cuda::load(library)
 }
 
 /// Returns PTX as an image.

@@ -103,10 +103,12 @@ impl Report {
         }
         let mut out = out;
         table.print(&mut out)?;
-        for row in &self.rows {
-            if let Some(error) = &row.error {
-                writeln!(out, "{}: {}", row.row, crate::table::printable(error))?;
-            }
+        // The rows of a measurement have the same error.
+        let mut errors: Vec<_> =
+            self.rows.iter().filter_map(|row| Some((&row.row, row.error.as_ref()?))).collect();
+        errors.dedup();
+        for (row, error) in errors {
+            writeln!(out, "{row}: {}", crate::table::printable(error))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The `bench` command.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use control_api::VmInfo;
@@ -33,7 +34,7 @@ pub(super) async fn run(
     let paths = paths(client, args).await?;
     // Show progress only if standard error is a terminal.
     let report = bench::run(&paths, &plan, |text| {
-        if !output.is_json() {
+        if !output.is_json() && std::io::stderr().is_terminal() {
             exit::report(text);
         }
     })?;

@@ -1,8 +1,9 @@
 //! The `events` command.
 
-use control_api::{Event, EventKind};
+use control_api::{ApiError, ErrorCode, Event, EventKind, VmInfo};
 
 use super::output::Output;
+use super::path::vm_path;
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::since::Since;
@@ -14,6 +15,14 @@ pub(super) async fn print_all(
     vm: Option<&str>,
     since: Option<Since>,
 ) -> Result<(), CtlError> {
+    if let Some(name) = vm
+        && let Err(CtlError::Refused(ApiError { code: ErrorCode::NotFound, message, .. })) =
+            client.get::<VmInfo>(&vm_path(name)?).await
+    {
+        output.warn(&format!(
+            "{message}; printing the events of former and future VMs with this name"
+        ));
+    }
     let query = since.map(|since| format!("?since_ms={}", since.time_ms()));
     let query = query.unwrap_or_default();
     client

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use control_api::{Stats, VersionInfo, format_size};
+use control_api::{Stats, VersionInfo, counted, format_size};
 
 use super::output::Output;
 use crate::cli::NAME;
@@ -19,7 +19,13 @@ pub(super) async fn show(client: &Client, output: &Output) -> Result<(), CtlErro
 fn print(stats: &Stats, mut out: &mut dyn Write) -> io::Result<()> {
     let up = stats.time_ms.saturating_sub(stats.started_ms) / 1000;
     let workers = &stats.workers;
-    writeln!(out, "up {}, {} VMs, {} GPUs", length(up), stats.vms.len(), stats.gpus.len())?;
+    writeln!(
+        out,
+        "up {}, {}, {}",
+        length(up),
+        counted(stats.vms.len(), "VM"),
+        counted(stats.gpus.len(), "GPU")
+    )?;
     writeln!(
         out,
         "workers: {} warm, {} assigned, {} ending, {} started, {} killed",

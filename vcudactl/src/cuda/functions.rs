@@ -24,7 +24,16 @@ macro_rules! functions {
         #[allow(clippy::too_many_arguments, dead_code)]
         impl Cuda {
             /// Loads the library.
-            pub(crate) fn load(path: &std::path::Path) -> Result<Self, libloading::Error> {
+            pub(crate) fn load(path: &std::path::Path) -> Result<Self, $crate::cuda::Failed> {
+                Self::open(path).map_err(|error| {
+                    // The error itself only names the function that failed.
+                    let reason = std::error::Error::source(&error);
+                    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                    (0, format!("{error}{reason}"))
+                })
+            }
+
+            fn open(path: &std::path::Path) -> Result<Self, libloading::Error> {
                 // SAFETY: this is a libcuda, whose initialization has no preconditions.
                 let library = unsafe { libloading::Library::new(path) }?;
                 // SAFETY: these are the prototypes in cuda.h. The library stays loaded as long as the

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use control_api::{ConfigInfo, ErrorCode, GpuInfo, Stats, VersionInfo};
+use control_api::{ConfigInfo, ErrorCode, GpuInfo, Stats, VersionInfo, counted};
 
 use super::finding::Finding;
 use super::host::Host;
@@ -75,7 +75,7 @@ pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
             format!("running ({}), but not at {}", processes.join(", "), path.display()),
             "pass its control_socket to --socket",
         ),
-        CtlError::NotAllowed { .. } | CtlError::OnlyRoot(_) | CtlError::NotASocket(_) => {
+        CtlError::NotAllowed { .. } | CtlError::OnlyRoot(..) | CtlError::NotASocket(_) => {
             Finding::warn(CHECK, "can't connect", error.to_string())
         }
         CtlError::Stopped(pid) => {
@@ -93,7 +93,7 @@ pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
 pub(super) fn eviction(gpus: &[GpuInfo]) -> Finding {
     let without: Vec<&GpuInfo> = gpus.iter().filter(|gpu| !gpu.eviction).collect();
     if without.is_empty() {
-        return Finding::ok(EVICTION, format!("works on {} GPUs", gpus.len()));
+        return Finding::ok(EVICTION, format!("works on {}", counted(gpus.len(), "GPU")));
     }
     let reasons = without.iter().map(|gpu| {
         let reason = gpu.eviction_unavailable.as_deref().unwrap_or("no reason reported");

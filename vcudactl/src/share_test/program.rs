@@ -91,7 +91,7 @@ impl Steps {
 
 fn run(steps: &mut Steps) -> Result<(), (&'static str, Failed)> {
     let (cuda, count) = steps.take("connect", || {
-        let cuda = Cuda::load(Path::new(STDIN_LIBRARY)).map_err(|error| (0, error.to_string()))?;
+        let cuda = Cuda::load(Path::new(STDIN_LIBRARY))?;
         let mut count = 0;
         // SAFETY: cuInit has no preconditions.
         unsafe { cuda.init(0) }?;

@@ -132,10 +132,12 @@ fn the_end_of_a_session_has_a_reason() {
     assert_eq!((status, &error["code"]), (409, &"conflict".into()), "{error}");
     assert!(error["message"].as_str().unwrap().contains("'b' has 1 session,"), "{error}");
     assert_eq!(broker.ask("DELETE", "/v1/vms/b?if_idle=maybe", "").0, 400);
-    assert_eq!(
-        broker.ask("DELETE", "/v1/vms/bb", "").1["message"],
-        "there is no VM named 'bb'; did you mean 'b'?"
-    );
+    for (method, path) in
+        [("DELETE", "/v1/vms/bb"), ("GET", "/v1/vms/bb"), ("GET", "/v1/vms/bb/sessions")]
+    {
+        let message = &broker.ask(method, path, "").1["message"];
+        assert_eq!(message, "there is no VM named 'bb'; did you mean 'b'?", "{method} {path}");
+    }
     assert_eq!(broker.ask("DELETE", "/v1/vms/b", "").0, 204);
     check("vm_removed", "the VM was removed");
     broker.end();

@@ -1,6 +1,6 @@
 //! Replacement of the broker by another vcudad.
 
-use control_api::EventKind;
+use control_api::{EventKind, counted};
 use event_manager::EventOps;
 
 use super::Service;
@@ -135,9 +135,10 @@ impl Service {
         let Some(began) = self.took_over.take() else { return };
         let sessions = self.sessions.workers().count(|worker| worker.session().is_some());
         let message = format!(
-            "version {} of vcudad took over {} VMs with {sessions} sessions in {} ms",
+            "version {} of vcudad took over {} with {} in {} ms",
             env!("CARGO_PKG_VERSION"),
-            self.vms.ids().len(),
+            counted(self.vms.ids().len(), "VM"),
+            counted(sessions, "session"),
             began.elapsed().as_millis()
         );
         tracing::info!("{message}");

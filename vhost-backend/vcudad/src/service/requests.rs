@@ -72,7 +72,7 @@ impl Service {
             Request::ShowVm(name) => match self.vms.named(&name) {
                 Some(id) => self.show(id),
                 None => {
-                    let info = reports.not_added(&name).ok_or_else(|| ApiError::no_vm(&name));
+                    let info = reports.not_added(&name).ok_or_else(|| self.roster.no_vm(&name));
                     info.map(|info| Response::Vm(Box::new(info)))
                 }
             },

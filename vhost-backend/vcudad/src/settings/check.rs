@@ -14,7 +14,7 @@ use crate::settings::running;
 use crate::settings::state::StateDir;
 use crate::settings::validate::{Ground, check_all, check_host, check_own_file, check_unused};
 use crate::vm::cgroup::Cgroups;
-use control_api::ErrorCode;
+use control_api::{ErrorCode, counted};
 use host_ipc::listener::in_use;
 use host_ipc::process;
 
@@ -22,7 +22,9 @@ use host_ipc::process;
 pub fn check(config: &Config) -> Result<String, BrokerError> {
     let asked = config.control_socket.as_deref().and_then(|socket| running::ask(socket, config));
     let text = match asked {
-        Some(changes) => format!("{}; after a reload: {}", count(config), changes?),
+        Some(changes) => {
+            format!("{}; after a reload: {}", counted(config.vms.len(), "VM"), changes?)
+        }
         None => check_start(config).map_err(|error| match error {
             BrokerError::Config(error) => config.locate(error).into(),
             other => other,
@@ -30,10 +32,6 @@ pub fn check(config: &Config) -> Result<String, BrokerError> {
     };
     check_readable(config)?;
     Ok(text)
-}
-
-fn count(config: &Config) -> String {
-    format!("{} VMs", config.vms.len())
 }
 
 /// Checks whether a broker could be started with this configuration.
@@ -47,7 +45,7 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
         host.metrics_address = None;
     }
     check_host(&host, is_root, None)?;
-    let mut text = count(config);
+    let mut text = counted(config.vms.len(), "VM");
     if is_root {
         let _ = write!(text, ", user {}", privileges::user_of(config)?.uid);
     }
@@ -64,7 +62,8 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let cgroups = Cgroups::of_host();
     let ground = Ground { gpus: &gpus, cgroups: &cgroups };
     let candidates = check_all(config, all, &roster, ground)?;
-    let _ = write!(text, ", {} GPUs of {}", gpus.iter().count(), probed.library.display());
+    let _ =
+        write!(text, ", {} of {}", counted(gpus.iter().count(), "GPU"), probed.library.display());
     let in_use = in_use();
     for candidate in &candidates {
         // Refuse the file if it takes the name, the socket, or the GPU memory of a VM that was
