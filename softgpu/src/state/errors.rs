@@ -43,6 +43,7 @@ impl Errors {
                 CuError::ASSERT,
                 CuError::LAUNCH_FAILED,
                 CuError::OUT_OF_MEMORY,
+                CuError::OPERATING_SYSTEM,
             ]
             .into_iter()
             .find(|e| e.0 as i32 == code)

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use super::errors::Errors;
@@ -132,16 +133,20 @@ impl Queue {
             sequence
         };
         if !self.started.swap(true, Ordering::AcqRel) {
-            let (queue, errors) = (self.clone(), errors.clone());
-            let thread = std::thread::Builder::new().name("softgpu-stream".into());
-            if thread.spawn(move || queue.run(&errors)).is_err() {
-                // The thread couldn't be started. Discard the work, so that nothing waits for it
-                // forever.
-                self.started.store(false, Ordering::Release);
-                self.drain();
-            }
+            self.start(errors, Builder::new().name("softgpu-stream".into()));
         }
         Mark { stream: self.clone(), sequence }
+    }
+
+    /// Starts the stream's thread. If that fails, the context fails, and the work is discarded, so that
+    /// nothing waits for it forever.
+    fn start(self: &Arc<Self>, errors: &Arc<Errors>, thread: Builder) {
+        let (queue, of_queue) = (self.clone(), errors.clone());
+        if thread.spawn(move || queue.run(&of_queue)).is_err() {
+            errors.fail(CuError::OPERATING_SYSTEM);
+            self.started.store(false, Ordering::Release);
+            self.drain();
+        }
     }
 
     /// Discards the queued work and marks it as done. Called when the stream's thread couldn't be
@@ -216,5 +221,25 @@ impl Queue {
     /// Returns whether the queue was closed and all its work is done.
     pub(crate) fn has_ended(&self) -> bool {
         self.closed.load(Ordering::Acquire) && self.idle()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_no_thread_can_do_fails() {
+        let (queue, errors) = (Queue::new(), Arc::new(Errors::default()));
+        let work = Box::new(|_: &Errors| panic!("there is no thread"));
+        queue.lock().push_back(Item { sequence: 1, after: vec![], work });
+        queue.submitted.store(1, Ordering::Release);
+        queue.start(&errors, Builder::new().stack_size(1 << 60));
+        assert!(queue.idle());
+        assert_eq!(errors.healthy(), Err(CuError::OPERATING_SYSTEM));
+        let mark = queue.submit(&errors, vec![], Box::new(|errors| errors.clear()));
+        mark.wait();
+        assert_eq!(errors.healthy(), Ok(()), "the next work starts the thread");
+        queue.close();
     }
 }
