@@ -5,6 +5,8 @@
 //! In each case, one VM reaches its limit, and the programs of another one must pass.
 
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -36,6 +38,8 @@ fn main() {
     let host = Host::start_in(&env, &vms);
     memory_is_limited(&host);
     processes_are_limited(&host);
+    a_front_end_is_refused_alone(&host);
+    a_missing_thread_is_explained(&host);
     cpu_time_is_limited(&host);
     println!("host-limits: PASS");
 }
@@ -120,6 +124,120 @@ fn processes_are_limited(host: &Host) {
     let works = eventually(PATIENCE, || host.run(PIDS, "vectoradd", &[]).status.success());
     assert!(works, "nothing runs after the limit was reached\n{}", host.log());
     println!("pids.max: {count} programs ran at a time, with at most {peak} threads");
+}
+
+/// Sets a limit so that this much is left.
+type Set<'a> = &'a dyn Fn(u64);
+
+/// A device process that lacks a thread, a descriptor, or an epoll watch for a front end refuses only that
+/// front end, whichever of its steps fails.
+fn a_front_end_is_refused_alone(host: &Host) {
+    const WATCHES: &str = "/proc/sys/fs/epoll/max_user_watches";
+    let device = host.device(PIDS).unwrap();
+    let pids_max = cgroup(host, PIDS).join("pids.max");
+    let threads = || number(host, PIDS, "pids.current", "");
+    let before = idle_threads(host, PIDS);
+    // The process keeps one descriptor at the end of its table.
+    let all = fs::read_dir(format!("/proc/{device}/fd")).unwrap().flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
+    let open = numbers.filter(|number| *number < 10_000).count() as u64;
+    let (old, watches) = (descriptors(device, None), fs::read_to_string(WATCHES).unwrap());
+    let set_threads = |room: u64| fs::write(&pids_max, (before + room).to_string()).unwrap();
+    let set_files = |room: u64| {
+        descriptors(device, Some(open + room));
+    };
+    let set_watches = |room: u64| fs::write(WATCHES, room.to_string()).unwrap();
+    // Without a descriptor, the process can't even refuse a front end.
+    let limits: [(&str, u64, Set<'_>); 3] = [
+        ("pids.max", 0, &set_threads),
+        ("RLIMIT_NOFILE", 1, &set_files),
+        ("max_user_watches", 0, &set_watches),
+    ];
+    for (limit, least, set) in limits {
+        let enough = (least..64).find(|&room| {
+            set(room);
+            let served = is_served(host, PIDS);
+            let says = || format!("{limit} with {room} left\n{}", host.log());
+            assert!(eventually(PATIENCE, || threads() == before), "threads remain: {}", says());
+            assert_eq!(host.device(PIDS), Some(device), "the device has ended: {}", says());
+            served
+        });
+        set_threads(48);
+        descriptors(device, Some(old));
+        fs::write(WATCHES, watches.trim()).unwrap();
+        let refused = enough.expect("a front end is served at last") - least;
+        assert!(refused > 2, "{limit}: {refused}");
+        passes(host, PIDS);
+        assert_eq!(idle_threads(host, PIDS), before, "{}", host.log());
+        println!("{limit}: {refused} front ends were refused alone");
+    }
+}
+
+/// Whichever thread can't be started for a program, the program gets errors, never wrong results, and its
+/// messages name the limit, or the log that does.
+fn a_missing_thread_is_explained(host: &Host) {
+    let pids_max = cgroup(host, PIDS).join("pids.max");
+    let threads = || number(host, PIDS, "pids.current", "");
+    let before = idle_threads(host, PIDS);
+    let enough = (0..64).find(|room| {
+        fs::write(&pids_max, (before + room).to_string()).unwrap();
+        let mut command = host.command(PIDS, "threads", &[]);
+        let output = command.env("VIRTIO_CUDA_LOG", "warn").output().unwrap();
+        let ended = eventually(PATIENCE, || threads() == before);
+        assert!(ended, "threads remain: {output:?}\n{}", host.log());
+        let says = String::from_utf8_lossy(&output.stderr);
+        assert!(!says.contains("result == expected"), "{room} left: {says}\n{}", host.log());
+        let named = ["pids.max", "the host's log says why"].iter().any(|text| says.contains(text));
+        assert!(output.status.success() || named, "{room} left: {says}\n{}", host.log());
+        output.status.success()
+    });
+    fs::write(&pids_max, "48").unwrap();
+    let failed = enough.expect("the program runs at last");
+    passes(host, PIDS);
+    println!("pids.max: {failed} programs failed, and named the limit");
+}
+
+/// Waits until a VM has no sessions and no front ends, and returns the number of its threads.
+fn idle_threads(host: &Host, vm: Vm) -> u64 {
+    let device = host.device(vm).unwrap();
+    let serves = || {
+        let tasks = fs::read_dir(format!("/proc/{device}/task")).unwrap().flatten();
+        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|name| ["vring_worker", "vhost-user", "connection"].contains(&name.trim()))
+    };
+    let idle = eventually(PATIENCE, || host.workers(vm).is_empty() && !serves());
+    assert!(idle, "{}", host.log());
+    number(host, vm, "pids.current", "")
+}
+
+/// Connects a front end, and returns whether it's served.
+fn is_served(host: &Host, vm: Vm) -> bool {
+    // VHOST_USER_GET_FEATURES, version 1, without a payload.
+    const GET_FEATURES: [u32; 3] = [1, 1, 0];
+    let mut front_end = UnixStream::connect(host.socket(vm)).unwrap();
+    front_end.set_read_timeout(Some(PATIENCE)).unwrap();
+    // The connection may already be closed.
+    let _ = front_end.write_all(&GET_FEATURES.map(u32::to_ne_bytes).concat());
+    match front_end.read(&mut [0]) {
+        Ok(bytes) => bytes > 0,
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
+        Err(error) => panic!("neither served nor refused: {error}\n{}", host.log()),
+    }
+}
+
+/// Sets the limit on a process's descriptors, and returns the one before.
+fn descriptors(pid: i32, max: Option<u64>) -> u64 {
+    let mut old = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `old` is writable, and the new limit, if there is one, is readable.
+    let result = unsafe { libc::prlimit(pid, libc::RLIMIT_NOFILE, std::ptr::null(), &mut old) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    if let Some(max) = max {
+        let new = libc::rlimit { rlim_cur: max, ..old };
+        // SAFETY: as above.
+        let result = unsafe { libc::prlimit(pid, libc::RLIMIT_NOFILE, &new, std::ptr::null_mut()) };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    }
+    old.rlim_cur
 }
 
 fn cpu_time_is_limited(host: &Host) {

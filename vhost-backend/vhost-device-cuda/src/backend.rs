@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use protocol::plain::Plain;
@@ -17,6 +17,9 @@ use virtio_bindings::bindings::virtio_ring::{
 };
 use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{
+    EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
+};
 
 use super::exports::{Client, Counter, Exports};
 use super::facts;
@@ -43,7 +46,6 @@ const COMMAND: usize = uapi::QUEUE_COMMAND as usize;
 // Numbers that identify events in `handle_event`. They start above the numbers that the library
 // uses for the queues and for its own exit event.
 const MAILBOX: u16 = 8;
-const QUIT: u16 = 9;
 /// A queue still had chains after the device took [`BATCH`] of them.
 const MORE: u16 = 10;
 const COUNTER: u16 = 11;
@@ -71,7 +73,9 @@ pub(super) struct Backend {
     exports: Arc<Exports>,
     counter: Arc<Counter>,
     mailbox: Arc<Mailbox>,
-    quit: OwnedFd,
+    /// Makes the event thread exit. The library has the notifier.
+    exit: OwnedFd,
+    exit_notifier: Mutex<Option<EventNotifier>>,
     more: OwnedFd,
     queues: Arc<OwnedFd>,
     handler: OnceLock<Weak<Handler>>,
@@ -97,6 +101,10 @@ impl Backend {
         place: &Arc<Place>,
         exports: &Arc<Exports>,
     ) -> io::Result<Self> {
+        let (exit, notifier) =
+            new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC)?;
+        // SAFETY: `into_raw_fd` gives up the descriptor.
+        let exit = unsafe { OwnedFd::from_raw_fd(exit.into_raw_fd()) };
         let numbers = link.clone();
         let state = DeviceState {
             machine: Machine::new(setup.limits, Box::new(move || numbers.next_request())),
@@ -115,7 +123,8 @@ impl Backend {
             exports: exports.clone(),
             counter: Counter::new()?,
             mailbox: Mailbox::new()?,
-            quit: eventfd()?,
+            exit,
+            exit_notifier: Mutex::new(Some(notifier)),
             more: eventfd()?,
             queues: Arc::new(eventfd()?),
             handler: OnceLock::new(),
@@ -131,17 +140,15 @@ impl Backend {
         let counter = self.counter.event.as_raw_fd();
         handler.register_listener(counter, EventSet::IN, COUNTER.into())?;
         handler.register_listener(self.queues.as_raw_fd(), EventSet::IN, QUEUES.into())?;
-        handler.register_listener(self.more.as_raw_fd(), EventSet::IN, MORE.into())?;
-        handler.register_listener(self.quit.as_raw_fd(), EventSet::IN, QUIT.into())
+        handler.register_listener(self.more.as_raw_fd(), EventSet::IN, MORE.into())
     }
 
-    /// Ends all sessions and the event thread after the front end has disconnected.
+    /// Ends all sessions after the front end has disconnected.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         state.machine.end_all(Abort::Disconnected);
         self.carry_out(&mut state);
-        notify(&self.quit);
     }
 
     fn lock(&self) -> MutexGuard<'_, DeviceState> {
@@ -573,6 +580,17 @@ impl VhostUserBackend for Backend {
         Ok(())
     }
 
+    /// The library registers this event before it starts the event thread, so that the thread exits even
+    /// if another event can't be registered.
+    fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
+        let notifier =
+            self.exit_notifier.lock().unwrap_or_else(|error| error.into_inner()).take()?;
+        // SAFETY: the descriptor is open as long as this object, which lives as long as the event thread.
+        // The library doesn't close it: it calls `into_raw_fd`, and registers the descriptor.
+        let exit = unsafe { EventConsumer::from_raw_fd(self.exit.as_raw_fd()) };
+        Some((exit, notifier))
+    }
+
     fn stop_vring(&self, queue: u32) -> io::Result<()> {
         // The ring is already marked as stopped. A write in progress holds this lock, so once the
         // lock is acquired, nothing more is written.
@@ -588,7 +606,7 @@ impl VhostUserBackend for Backend {
         _thread: usize,
     ) -> io::Result<()> {
         let mut state = self.lock();
-        if event == QUIT || state.closed {
+        if state.closed {
             return Err(io::Error::other("the front end disconnected"));
         }
         state.queues.set_vrings(vrings, &self.queues);

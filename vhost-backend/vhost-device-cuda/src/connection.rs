@@ -1,9 +1,11 @@
 //! Connections to front ends. A front end is a VMM or a program in a container. Each front end gets
 //! its own device, and all of them share the VM's limits.
 
+use std::fmt::Display;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
@@ -48,33 +50,61 @@ pub(super) fn accept(
                 let explained = why.explain(&setup.limits);
                 tracing::warn!(vm = setup.name, "refusing a front end: {explained}");
                 link.refused(why);
-                drop(waiting.accept());
+                refuse(&waiting);
                 continue;
             }
         };
-        let failed = |error: &dyn std::fmt::Display| {
-            tracing::error!(vm = setup.name, "cannot serve a front end: {error}");
-        };
-        let (mut daemon, backend) = match prepare(setup, link, &place, &exports) {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                failed(&error);
-                // Otherwise, the front end would wait, and this loop would try again at once.
-                drop(waiting.accept());
-                continue;
+        if let Err(error) = welcome(&mut listener, setup, link, &place, &exports) {
+            tracing::error!(
+                vm = setup.name,
+                "cannot serve a front end: {}; pids.max and memory.host_max limit the VM's processes",
+                error.text
+            );
+            if !error.is_accepted {
+                refuse(&waiting);
             }
-        };
-        if let Err(error) = daemon.start(&mut listener) {
-            failed(&error);
-            backend.close();
-            continue;
         }
-        let name = setup.name.clone();
-        std::thread::Builder::new()
-            .name("connection".into())
-            .spawn(move || serve(&name, daemon, &backend))
-            .map_err(os("cannot start a thread"))?;
     }
+}
+
+/// Closes the connection of the front end that has waited longest. Otherwise, the front end would
+/// continue to wait, and the device process would try again at once.
+fn refuse(waiting: &UnixListener) {
+    if waiting.accept().is_err() {
+        // The process may have no free descriptor. Try again, but not at once.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The reason why a front end can't be served.
+struct Unserved {
+    text: String,
+    /// Whether its connection has been accepted. Then the connection is closed now.
+    is_accepted: bool,
+}
+
+/// Accepts the next front end, and starts the threads that serve it. The VM's processes may have as many
+/// threads as `pids.max` allows, so an error here must affect only this front end.
+fn welcome(
+    listener: &mut Listener,
+    setup: &DeviceSetup,
+    link: &Arc<Link>,
+    place: &Arc<Place>,
+    exports: &Arc<Exports>,
+) -> Result<(), Unserved> {
+    use vhost_user_backend::Error::CreateBackendListener;
+    let unserved =
+        |is_accepted, error: &dyn Display| Unserved { text: error.to_string(), is_accepted };
+    let mut front_end =
+        FrontEnd::prepare(setup, link, place, exports).map_err(|error| unserved(false, &error))?;
+    front_end
+        .daemon
+        .start(listener)
+        .map_err(|error| unserved(!matches!(error, CreateBackendListener(_)), &error))?;
+    let name = setup.name.clone();
+    let thread = std::thread::Builder::new().name("connection".into());
+    let spawned = thread.spawn(move || front_end.serve(&name));
+    spawned.map(drop).map_err(|error| unserved(true, &format!("cannot start a thread: {error}")))
 }
 
 fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
@@ -83,35 +113,47 @@ fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
     ready.map(drop).map_err(|error| os("cannot watch the socket")(error.into()))
 }
 
-/// Prepares a device for a front end that hasn't been accepted yet.
-fn prepare(
-    setup: &DeviceSetup,
-    link: &Arc<Link>,
-    place: &Arc<Place>,
-    exports: &Arc<Exports>,
-) -> std::io::Result<(Daemon, Arc<Backend>)> {
-    let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
-    let backend = Arc::new(Backend::new(setup, link, place, exports)?);
-    let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
-    let daemon =
-        VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;
-    let handlers = daemon.get_epoll_handlers();
-    let handler =
-        handlers.first().ok_or_else(|| std::io::Error::other("the event thread is missing"))?;
-    backend.watch_from(handler)?;
-    Ok((daemon, backend))
+/// A front end, and the device that it sees.
+struct FrontEnd {
+    daemon: Daemon,
+    backend: Arc<Backend>,
 }
 
-fn serve(name: &str, mut daemon: Daemon, backend: &Backend) {
-    tracing::info!(vm = name, "front end connected");
-    use vhost::vhost_user::Error::{Disconnected, PartialMessage};
-    match daemon.wait() {
-        Ok(()) | Err(vhost_user_backend::Error::HandleRequest(Disconnected | PartialMessage)) => {
-            tracing::info!(vm = name, "front end disconnected");
-        }
-        Err(error) => tracing::info!(vm = name, "front end disconnected: {error}"),
+impl FrontEnd {
+    /// Prepares a device for a front end that hasn't been accepted yet.
+    fn prepare(
+        setup: &DeviceSetup,
+        link: &Arc<Link>,
+        place: &Arc<Place>,
+        exports: &Arc<Exports>,
+    ) -> std::io::Result<Self> {
+        let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
+        let backend = Arc::new(Backend::new(setup, link, place, exports)?);
+        let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
+        let daemon =
+            VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;
+        let handlers = daemon.get_epoll_handlers();
+        let handler =
+            handlers.first().ok_or_else(|| std::io::Error::other("the event thread is missing"))?;
+        backend.watch_from(handler)?;
+        Ok(Self { daemon, backend })
     }
-    // This makes the event thread exit. Dropping `daemon` waits for that thread, so this must come
-    // first.
-    backend.close();
+
+    fn serve(mut self, name: &str) {
+        tracing::info!(vm = name, "front end connected");
+        use vhost::vhost_user::Error::{Disconnected, PartialMessage};
+        match self.daemon.wait() {
+            Ok(())
+            | Err(vhost_user_backend::Error::HandleRequest(Disconnected | PartialMessage)) => {
+                tracing::info!(vm = name, "front end disconnected");
+            }
+            Err(error) => tracing::info!(vm = name, "front end disconnected: {error}"),
+        }
+    }
+}
+
+impl Drop for FrontEnd {
+    fn drop(&mut self) {
+        self.backend.close();
+    }
 }
