@@ -1,7 +1,7 @@
 //! The error type for device operations.
 
 use crate::refusal::{Request, explain, explain_guest, status_of};
-use protocol::uapi::{Config, ERR_LIMIT, ERR_MEMORY, ERR_NO_WORKER};
+use protocol::uapi::{Config, ERR_LIMIT, ERR_MEMORY, ERR_NO_WORKER, VERSION_MAJOR};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,12 +15,16 @@ pub enum TransportError {
         "cannot open {path}: {source}; check that the virtio_cuda driver is loaded and that you may open the device"
     )]
     Open { path: PathBuf, source: io::Error },
-    #[error("cannot connect to {path}: {source}; check that the device process is listening there")]
+    #[error(
+        "cannot connect to {path}: {source}; check that the device process is listening \
+         there and that you may connect"
+    )]
     Connect { path: PathBuf, source: io::Error },
-    #[error("vhost-user: {what}: {source}")]
+    #[error("vhost-user: {what}: {source}{}", hint(source))]
     VhostUser { what: &'static str, source: vhost::Error },
     #[error(
-        "{path} is not a virtio-cuda device with protocol version 1: magic {magic:#x}, version {version}"
+        "{path} is not a virtio-cuda device with protocol version {VERSION_MAJOR}: magic {magic:#x}, \
+         version {version}"
     )]
     WrongDevice { path: PathBuf, magic: u32, version: u16 },
     #[error("the device does not support {what}")]
@@ -35,6 +39,19 @@ pub enum TransportError {
     OutOfMemory { bytes: usize },
     #[error("the memory at {vaddr:#x} can't be shared with the host: {why}")]
     NotShareable { vaddr: usize, why: &'static str },
+}
+
+/// Explains why the device process may have closed the connection, if it has.
+fn hint(error: &vhost::Error) -> &'static str {
+    use vhost::vhost_user::Error::{Disconnected, PartialMessage, SocketBroken};
+    match error {
+        vhost::Error::VhostUserProtocol(SocketBroken(_) | Disconnected | PartialMessage) => {
+            "; the device process has ended, or refuses the connection, for example because the VM has as \
+             many front ends as connections.max permits, or its processes have reached pids.max: the \
+             host's log says why"
+        }
+        _ => "",
+    }
 }
 
 impl TransportError {

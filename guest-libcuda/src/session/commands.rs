@@ -368,6 +368,14 @@ impl Session {
         if head.result == CuError::OUT_OF_MEMORY.0 {
             say!(Warn, "{name}: out of GPU memory. This VM's programs use {}", self.memory_use());
         }
+        if head.result == CuError::OPERATING_SYSTEM.0 {
+            let limits = self.snapshot().process_limits();
+            say!(
+                Warn,
+                "{name}: a system call failed on the host, for example because the VM's processes there \
+                 have reached a limit: {limits}"
+            );
+        }
         self.errors.note(head.result, head.posted_error);
         if state & REPLY_OUTPUT != 0 {
             self.output.store(true, Ordering::Relaxed);
@@ -375,11 +383,15 @@ impl Session {
         say!(Trace, "{name} -> {}", head.result);
     }
 
+    /// Queries the device, for messages. All values are unknown if that fails.
+    fn snapshot(&self) -> Snapshot {
+        let snapshot = self.live.get().map(|live| Snapshot::query(&*live.transport));
+        snapshot.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// Describes the VM's use of GPU memory, its limits, and how to raise them.
     fn memory_use(&self) -> String {
-        let snapshot = self.live.get().map(|live| Snapshot::query(&*live.transport));
-        let known = snapshot.and_then(Result::ok);
-        let known = known.unwrap_or_default();
+        let known = self.snapshot();
         let used = match known.gpus.is_empty() {
             true => "an unknown part of its memory".into(),
             false => known.memory_use(),

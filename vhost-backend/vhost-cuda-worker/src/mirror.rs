@@ -27,6 +27,8 @@ const SPILLED: u64 = OWN + 1;
 const FREEING: u64 = OWN + 2;
 
 type Job = Box<dyn FnOnce() + Send>;
+type Threads<'a> = MutexGuard<'a, HashMap<u64, Mirror>>;
+type Refused<'a> = (NoMirror, Threads<'a>);
 
 /// The mirror threads of a session.
 #[derive(Clone, Default)]
@@ -43,44 +45,70 @@ struct Mirror {
     pending: Arc<AtomicUsize>,
 }
 
-/// The error when a session has too many mirrors or jobs to accept another one.
+/// The reason why a guest thread gets no mirror.
 #[derive(Debug, thiserror::Error)]
-#[error("the session already has {MAX_MIRRORS} threads or {MAX_JOBS} calls in blocking calls")]
-pub struct MirrorsFull;
+pub enum NoMirror {
+    /// The session has too many mirrors or jobs.
+    #[error("the session already has {MAX_MIRRORS} threads or {MAX_JOBS} calls in blocking calls")]
+    Full,
+    /// The mirror's thread can't be started.
+    #[error(
+        "the worker can't start a thread ({0}), probably because the VM's processes have reached pids.max \
+         or memory.host_max; to raise one, remove the VM and add it with vcudactl vm add --pids-max N or \
+         --host-memory-max SIZE"
+    )]
+    Thread(std::io::Error),
+}
+
+/// A mirror for one job.
+pub struct Seat<'a> {
+    threads: Threads<'a>,
+    key: u64,
+}
+
+impl Seat<'_> {
+    /// Runs the job on the mirror, after its earlier jobs.
+    pub fn run(self, job: impl FnOnce() + Send + 'static) {
+        let mirror = &self.threads[&self.key];
+        mirror.pending.fetch_add(1, Ordering::AcqRel);
+        // Sending doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
+        let _ = mirror.jobs.send(Box::new(job));
+    }
+}
 
 impl Mirrors {
     pub(super) fn new(spin: Spin) -> Self {
         Self { spin, threads: Arc::default() }
     }
 
-    /// Runs `job` on the mirror of a guest thread, after that thread's earlier jobs. If the session
-    /// has too many mirrors or jobs, fails and drops the job, including any `ReplyTo` in it.
-    pub fn run(&self, thread: u32, job: impl FnOnce() + Send + 'static) -> Result<(), MirrorsFull> {
-        let mut threads = self.lock();
+    /// Returns the mirror of a guest thread. Fails if the session has too many mirrors or jobs, or if the
+    /// thread can't be started.
+    pub fn seat(&self, thread: u32) -> Result<Seat<'_>, NoMirror> {
+        let threads = self.lock();
         let waiting: usize = threads.values().map(Mirror::waiting).sum();
         if waiting >= MAX_JOBS {
-            return Err(MirrorsFull);
+            return Err(NoMirror::Full);
         }
-        self.send(&mut threads, thread.into(), Box::new(job)).map_err(|_| MirrorsFull)
+        self.seat_in(threads, thread.into()).map_err(|(why, _)| why)
     }
 
-    /// Like [`Mirrors::run`], but never drops the job. If the guest thread can't get a mirror, or
-    /// `thread` is `None`, the job runs on a thread reserved for the worker.
+    /// Runs a job that must not be dropped on the mirror of a guest thread. If the thread can't get a
+    /// mirror, or `thread` is `None`, the job runs on a thread reserved for the worker.
     pub fn run_always(&self, thread: Option<u32>, job: impl FnOnce() + Send + 'static) {
-        let mut threads = self.lock();
-        let job: Job = Box::new(job);
+        let threads = self.lock();
         accepted(match thread {
-            None => self.send(&mut threads, OWN, job),
+            None => self.seat_in(threads, OWN),
             Some(thread) => self
-                .send(&mut threads, thread.into(), job)
-                .or_else(|refused| self.send(&mut threads, SPILLED, refused)),
-        });
+                .seat_in(threads, thread.into())
+                .or_else(|(_, threads)| self.seat_in(threads, SPILLED)),
+        })
+        .run(job);
     }
 
     /// Runs a job that frees memory and waits for nothing, on a thread that has only such jobs. The
     /// job is never dropped.
     pub fn run_freeing(&self, job: impl FnOnce() + Send + 'static) {
-        accepted(self.send(&mut self.lock(), FREEING, Box::new(job)));
+        accepted(self.seat_in(self.lock(), FREEING)).run(job);
     }
 
     /// Ends the mirror of a guest thread that has exited, unless it has jobs. Then it ends when
@@ -92,35 +120,33 @@ impl Mirrors {
         }
     }
 
-    /// Sends a job to a mirror, and starts that mirror if necessary. If the mirror can't be started,
-    /// returns the job.
-    fn send(&self, threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Job> {
+    /// Returns a mirror, and starts it if necessary.
+    fn seat_in<'a>(&self, mut threads: Threads<'a>, key: u64) -> Result<Seat<'a>, Refused<'a>> {
         if !threads.contains_key(&key) {
             let of_guest = threads.keys().filter(|key| **key < OWN).count();
             if key < OWN && of_guest >= MAX_MIRRORS {
                 let idle = threads.iter().find(|(key, m)| **key < OWN && m.waiting() == 0);
-                let Some((&idle, _)) = idle else { return Err(job) };
+                let Some((&idle, _)) = idle else { return Err((NoMirror::Full, threads)) };
                 threads.remove(&idle);
             }
-            let Ok(mirror) = Mirror::start(key, self.spin) else { return Err(job) };
-            threads.insert(key, mirror);
+            match Mirror::start(key, self.spin) {
+                Ok(mirror) => drop(threads.insert(key, mirror)),
+                Err(error) => return Err((NoMirror::Thread(error), threads)),
+            }
         }
-        let mirror = &threads[&key];
-        mirror.pending.fetch_add(1, Ordering::AcqRel);
-        // Sending doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
-        mirror.jobs.send(job).map_err(|refused| refused.0)
+        Ok(Seat { threads, key })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Mirror>> {
+    fn lock(&self) -> Threads<'_> {
         self.threads.lock().unwrap_or_else(|error| error.into_inner())
     }
 }
 
-/// Ends the worker if a job that must not be dropped was refused.
-fn accepted(sent: Result<(), Job>) {
-    if sent.is_err() {
-        super::end::end("cannot start a thread for the worker's own tasks");
-    }
+/// Ends the worker if a job that must not be dropped can't run.
+fn accepted<'a>(seat: Result<Seat<'a>, Refused<'a>>) -> Seat<'a> {
+    seat.unwrap_or_else(|(why, _)| {
+        super::end::end(&format!("no thread for the worker's own tasks: {why}"))
+    })
 }
 
 impl Mirror {
@@ -172,7 +198,7 @@ mod tests {
     fn block(mirrors: &Mirrors, thread: u32, until: &Arc<Mutex<mpsc::Receiver<()>>>) -> bool {
         let until = until.clone();
         let wait = move || until.lock().unwrap().recv().unwrap_or_default();
-        mirrors.run(thread, wait).is_ok()
+        mirrors.seat(thread).map(|seat| seat.run(wait)).is_ok()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Calls whose reply is sent later, after a wait or by another thread.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use cuda_api::sys::CUstream;
@@ -47,6 +47,8 @@ pub(in crate::calls) struct Deferred {
     undecided: Vec<(Asked, Retry)>,
     watch: Watch,
     words: Words,
+    /// Whether the log says that a guest thread got no mirror.
+    warned: Once,
 }
 
 impl Deferred {
@@ -61,6 +63,7 @@ impl Deferred {
             undecided: Vec::new(),
             watch: Watch::default(),
             words: Words::default(),
+            warned: Once::new(),
         }
     }
 
@@ -74,23 +77,8 @@ impl Deferred {
     }
 
     /// Runs a job in this context, on the mirror (the worker's thread that corresponds to the guest
-    /// thread). If there are too many jobs, drops the job.
-    fn job(&self, thread: u32, ctx: ContextId, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
-        let shared = self.shared.clone();
-        let done = self.shared.session.mirrors.run(thread, move || {
-            job(&Cx { shared: &shared, thread, ctx });
-            // Drop kernel output beyond the limit: the job may have made the driver write some, and
-            // the guest may never fetch it.
-            lock(&shared.output).waiting();
-        });
-        // Logged at debug level, because a guest can cause this as often as it wants.
-        if let Err(error) = done {
-            tracing::debug!(session = self.shared.session.label, "{error}");
-        }
-    }
-
-    /// Like `job`, but for a job that must not be dropped. It runs on another thread if `thread` is
-    /// `None` or the session can't have more mirrors.
+    /// thread). The job is never dropped: it runs on another thread if `thread` is `None` or the session
+    /// can't have more mirrors.
     pub(in crate::calls) fn own_job(
         &self,
         thread: Option<u32>,
@@ -103,7 +91,8 @@ impl Deferred {
         });
     }
 
-    /// Runs a job on the mirror of the guest thread. The job must send the reply.
+    /// Runs a job on the mirror of the guest thread. The job must send the reply. If there is no mirror,
+    /// the reply is CUDA_ERROR_OPERATING_SYSTEM.
     pub(in crate::calls) fn on_mirror(
         &self,
         thread: u32,
@@ -111,7 +100,23 @@ impl Deferred {
         reply: ReplyTo,
         job: impl FnOnce(&Cx<'_>, ReplyTo) + Send + 'static,
     ) {
-        self.job(thread, ctx, move |cx| job(cx, reply));
+        let seat = match self.shared.session.mirrors.seat(thread) {
+            Ok(seat) => seat,
+            Err(why) => {
+                let session = &self.shared.session.label;
+                // A guest can cause this as often as it wants.
+                self.warned.call_once(|| tracing::warn!(session, "refusing calls: {why}"));
+                drop(job);
+                return reply.finish(CuError::OPERATING_SYSTEM.0, &[]);
+            }
+        };
+        let shared = self.shared.clone();
+        seat.run(move || {
+            job(&Cx { shared: &shared, thread, ctx }, reply);
+            // Drop kernel output beyond the limit: the job may have made the driver write some, and
+            // the guest may never fetch it.
+            lock(&shared.output).waiting();
+        });
     }
 
     /// Like [`Deferred::wait_stream`], for a stream that is known to have unfinished commands.

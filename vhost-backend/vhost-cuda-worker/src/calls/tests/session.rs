@@ -146,9 +146,19 @@ fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::S
     for thread in threads {
         let until = until.clone();
         let wait = move || until.lock().unwrap().recv().unwrap_or_default();
-        bench.session.mirrors.run(thread, wait).unwrap();
+        bench.session.mirrors.seat(thread).unwrap().run(wait);
     }
     go
+}
+
+#[test]
+fn a_thread_without_a_mirror_gets_an_operating_system_error() {
+    alone("a_thread_without_a_mirror_gets_an_operating_system_error", |mut bench| {
+        let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32);
+        let refused = CuError::OPERATING_SYSTEM.0;
+        assert_eq!(bench.call(&VcudaTpcTables {}).0, refused);
+        drop(go);
+    });
 }
 
 #[test]
