@@ -96,6 +96,7 @@ fn children(of: u32) -> Vec<i32> {
 fn no_program_outlives_vcudactl() {
     let (a, _) = roomy(A);
     let host = Host::start(&[a]);
+    assert!(eventually(Duration::from_secs(20), || host.device(a).is_some()), "{}", host.log());
     let device = host.device(a).unwrap();
     let stop = |signal| {
         // SAFETY: kill takes no pointers.
