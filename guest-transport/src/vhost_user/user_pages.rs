@@ -235,14 +235,19 @@ impl Replaced {
     }
 }
 
+/// Why memory can't be shared if the program can't write it.
+const READ_ONLY: &str = "sharing memory that the program can't write";
+
 /// Checks that memory can be made guest memory.
 fn check(part: &Part<'_>) -> Result<(), TransportError> {
-    let not = |why| Err(TransportError::NotShareable { vaddr: part.start, why });
     if !part.area.writable {
-        return not("the program can't write it");
+        // The error of the kernel driver.
+        let source = std::io::Error::from_raw_os_error(libc::EFAULT);
+        return Err(TransportError::System { what: READ_ONLY, source });
     }
     if part.area.name.starts_with("/anon_hugepage") && !part.area.shared {
-        return not("it is private memory in huge pages");
+        let why = "it is private memory in huge pages";
+        return Err(TransportError::NotShareable { vaddr: part.start, why });
     }
     Ok(())
 }
@@ -387,10 +392,11 @@ mod tests {
             pages.take(&memory, &table, at as usize, PAGE).unwrap_err()
         };
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let error = refused(libc::PROT_READ, private, -1);
-        assert!(matches!(error, TransportError::NotShareable { .. }), "{error}");
-        let error = refused(libc::PROT_READ, libc::MAP_SHARED, disk.as_raw_fd());
-        assert!(matches!(error, TransportError::NotShareable { .. }), "{error}");
+        let of_file = (libc::MAP_SHARED, disk.as_raw_fd());
+        for (flags, file) in [(private, -1), of_file] {
+            let error = refused(libc::PROT_READ, flags, file);
+            assert!(matches!(error, TransportError::System { what: READ_ONLY, .. }), "{error}");
+        }
         let all = memory.allocate(64 * PAGE).unwrap();
         assert_eq!(all.offset, 0, "all guest memory is free again");
     }

@@ -3373,7 +3373,8 @@ impl VcudaMemset {
 
 /// Call 40, `vcudaHostRegister`.
 ///
-/// Makes an attached PINNED or USER region device-visible. dptr is its address on the GPU.
+/// Makes an attached PINNED or USER region device-visible. dptr is its address on the GPU. Of the flags,
+/// only CU_MEMHOSTREGISTER_READ_ONLY has an effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaHostRegister {
     /// `vaddr`.

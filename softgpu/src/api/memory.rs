@@ -19,6 +19,7 @@ use super::vmm;
 use crate::state::context::{CONTEXTS, Context, current, current_or_none};
 use crate::state::device::driver;
 use crate::state::graph::Software;
+use crate::state::mapping;
 use crate::state::memory::{self, Allocation, Memory};
 use crate::state::stream::lookup;
 
@@ -28,11 +29,8 @@ const PITCH: usize = 512;
 const HOST_FLAGS: u32 =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 /// The flags that `cuMemHostRegister` accepts.
-const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE
-    | CU_MEMHOSTREGISTER_DEVICEMAP
-    | CU_MEMHOSTREGISTER_IOMEMORY
-    | CU_MEMHOSTREGISTER_READ_ONLY;
-const PAGE: u64 = 4096;
+const REGISTER_FLAGS: u32 =
+    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
 
 /// Waits for kernels that may still use memory.
 fn wait_for_uses(found: &Allocation, current: Option<Arc<Context>>) {
@@ -68,24 +66,6 @@ fn host_allocate(to: Out<*mut c_void>, size: usize, flags: c_uint) -> CuResult {
     to.set(memory::allocate_as(&context, size as u64, Memory::Host(flags))? as *mut c_void)
 }
 
-/// Returns whether all pages of an interval are mapped.
-fn mapped(start: u64, size: u64) -> bool {
-    let first = start & !(PAGE - 1);
-    let Some(end) = start.checked_add(size) else { return false };
-    let mut at = first;
-    let mut pages = [0u8; 1024];
-    while at < end {
-        let len = (end - at).min(pages.len() as u64 * PAGE);
-        // SAFETY: mincore doesn't access the memory at the address, and its result fits in `pages`.
-        let found = unsafe { libc::mincore(at as *mut c_void, len as usize, pages.as_mut_ptr()) };
-        if found != 0 {
-            return false;
-        }
-        at += pages.len() as u64 * PAGE;
-    }
-    true
-}
-
 fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     capture::forbid_unsafe()?;
     let context = current()?;
@@ -96,8 +76,10 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     if memory::overlaps(start, size) {
         return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
     }
-    if !mapped(start, size) {
-        return Err(CuError::INVALID_VALUE);
+    match (mapping::writable(start, size), flags & CU_MEMHOSTREGISTER_READ_ONLY != 0) {
+        (Some(true), _) => {}
+        (Some(false), true) => return Err(CuError::NOT_SUPPORTED),
+        _ => return Err(CuError::INVALID_VALUE),
     }
     memory::add(&context, start, size, 0, Memory::Registered(flags));
     Ok(())
@@ -241,7 +223,7 @@ entries! {
 
     /// The first version ignores unknown flags.
     fn cuMemHostRegister(address: *mut c_void, size: usize, flags: c_uint) {
-        register(address, size, flags & REGISTER_FLAGS)
+        register(address, size, flags & (REGISTER_FLAGS | CU_MEMHOSTREGISTER_IOMEMORY))
     }
 
     fn cuMemHostRegister_v2(address: *mut c_void, size: usize, flags: c_uint) {
@@ -280,9 +262,13 @@ entries! {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
             // All host memory is portable and mapped into the device's address space, regardless of
-            // the flags. The driver reports only the latter, even if the program asked for both.
+            // the flags. For allocated memory, the driver reports only the latter, even if the program
+            // asked for both. For registered memory, it reports both.
             Some(Memory::Host(flags)) => {
                 to.set(flags & !CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
+            }
+            Some(Memory::Registered(flags)) => {
+                to.set(flags & CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP)
             }
             _ => Err(CuError::INVALID_VALUE),
         }

@@ -37,6 +37,32 @@ pub(crate) fn map(bytes: u64) -> CuResult<u64> {
     Ok(address as u64)
 }
 
+/// Returns whether the program can write all pages of an interval, or `None` if it can't even read
+/// them.
+pub(crate) fn writable(start: u64, size: u64) -> Option<bool> {
+    let end = start.checked_add(size)?;
+    let (mut at, mut writable) = (start, true);
+    for line in std::fs::read_to_string("/proc/self/maps").ok()?.lines() {
+        // The start, the end, and the access, such as `7f00-7f08 rw-p`.
+        let (first, rest) = line.split_once('-')?;
+        let (last, access) = rest.split_once(' ')?;
+        let [first, last] = [first, last].map(|word| u64::from_str_radix(word, 16));
+        let (first, last) = (first.ok()?, last.ok()?);
+        if last <= at {
+            continue;
+        }
+        if first > at || !access.starts_with('r') {
+            return None;
+        }
+        writable &= access[1..].starts_with('w');
+        at = last;
+        if at >= end {
+            return Some(writable);
+        }
+    }
+    None
+}
+
 /// Returns whether an address is one of those that [`map`] chooses, so that no memory of the program's
 /// own is there.
 pub(crate) fn has_place(address: u64) -> bool {

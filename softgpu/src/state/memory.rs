@@ -14,6 +14,7 @@ use super::shared_file::{Contents, SharedFile};
 use crate::exec::memory::Range;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::ipc::HandleBytes;
+use cuda_api::sys::CU_MEMHOSTREGISTER_READ_ONLY;
 
 /// Granularity of device memory accounting, in bytes.
 const GRANULE: u64 = 4096;
@@ -158,7 +159,9 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
         hints::begin(start, size);
     }
     lock().insert(start, allocation);
-    RANGES.insert(Range { start, end: allocation.reach(), writable: true });
+    let read_only =
+        matches!(memory, Memory::Registered(flags) if flags & CU_MEMHOSTREGISTER_READ_ONLY != 0);
+    RANGES.insert(Range { start, end: allocation.reach(), writable: !read_only });
 }
 
 /// Allocates device memory, as `cuMemAlloc` does.

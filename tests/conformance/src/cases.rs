@@ -36,6 +36,7 @@ mod graph_memory;
 mod graph_nodes;
 mod graph_structure;
 mod green;
+mod host_flags;
 mod host_kinds;
 mod host_memory;
 mod invalid_arguments;
@@ -130,6 +131,7 @@ const FAMILIES: &[&[Case]] = &[
     copy_forms::CASES,
     entry_point::CASES,
     fill_forms::CASES,
+    host_flags::CASES,
     host_kinds::CASES,
     host_memory::CASES,
     invalid_arguments::CASES,

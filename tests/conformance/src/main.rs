@@ -8,6 +8,7 @@
 //! cuda-conformance --ended [KIND…]     observes calls on objects whose owner has ended
 //! cuda-conformance --arguments [KIND…] observes calls with null pointers and unknown flags
 //! cuda-conformance --pointer-attributes [KIND…] observes the attributes of pointers
+//! cuda-conformance --host-flags [KIND…] observes the flags of host memory
 //! cuda-conformance --visible-devices   observes which devices values of CUDA_VISIBLE_DEVICES select
 //! ```
 //!
@@ -30,6 +31,7 @@ mod cuda;
 mod ended;
 mod file;
 mod free_memory;
+mod host_flags;
 mod images;
 mod kernels;
 mod peer;
@@ -43,14 +45,21 @@ use cuda::{LEGACY, PER_THREAD};
 use runner::{RUN_ONE, Selection};
 use std::process::ExitCode;
 
+/// The tables of calls and their outcomes on NVIDIA's library.
+const TABLES: [&table::Table; 5] = [
+    &ended::TABLE,
+    &arguments::TABLE,
+    &pointer_attributes::TABLE,
+    &visible_devices::TABLE,
+    &host_flags::TABLE,
+];
+
 fn main() -> ExitCode {
     let mut selection = Selection::default();
     let mut run_one = false;
     let mut words = std::env::args().skip(1);
     while let Some(argument) = words.next() {
-        for table in
-            [&ended::TABLE, &arguments::TABLE, &pointer_attributes::TABLE, &visible_devices::TABLE]
-        {
+        for table in TABLES {
             let default_stream = selection.default_streams[0];
             if let Some(code) = table.option(&argument, &mut words, default_stream) {
                 return code;

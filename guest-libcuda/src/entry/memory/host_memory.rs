@@ -12,10 +12,11 @@ use crate::thread;
 use crate::transport::TransportError;
 use crate::windows::{self, PAGE};
 use cuda_api::args::Out;
+
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
-    CU_MEMHOSTREGISTER_READ_ONLY,
+    CU_MEMHOSTREGISTER_READ_ONLY, CUdevice_attribute,
 };
 use protocol::calls::{CuCtxSynchronize, VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
@@ -23,8 +24,8 @@ use std::sync::atomic::Ordering;
 
 const ALLOC_FLAGS: u32 =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-const UNSUPPORTED_REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+const REGISTER_FLAGS: u32 =
+    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
 
 /// Converts an error from the transport to a CUDA error.
 fn refused(error: TransportError) -> CuError {
@@ -246,16 +247,25 @@ pub fn forget(driver: &Driver, gone: Vec<Allocation>, slabs: Vec<Slab>) {
     }
 }
 
+/// Returns whether all pages of an interval are mapped.
+fn is_mapped(page: usize, bytes: usize) -> bool {
+    let mut resident = vec![0; bytes / PAGE];
+    // SAFETY: mincore doesn't access the memory at the address, and the result has a byte for each page.
+    unsafe { libc::mincore(page as *mut _, bytes, resident.as_mut_ptr()) == 0 }
+}
+
 fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     crate::capture::forbid_unsafe()?;
-    if at == 0 || bytes == 0 || flags & !(REGISTER_FLAGS | UNSUPPORTED_REGISTER_FLAGS) != 0 {
+    if at == 0 || bytes == 0 || flags & !REGISTER_FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
-    }
-    if flags & UNSUPPORTED_REGISTER_FLAGS != 0 {
-        return Err(CuError::NOT_SUPPORTED);
     }
     let driver = context::driver()?;
     let context = current()?;
+    let read_only = flags & CU_MEMHOSTREGISTER_READ_ONLY != 0;
+    let supported = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED;
+    if read_only && driver.device(context.device)?.attribute(supported.0)? == 0 {
+        return Err(CuError::NOT_SUPPORTED);
+    }
     let page = at & !(PAGE - 1);
     let end = at.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(PAGE));
     let pages = end.ok_or(CuError::INVALID_VALUE)? - page;
@@ -268,7 +278,14 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         // The memory is in an unused part of a slab.
         return Err(CuError::INVALID_VALUE);
     }
-    let pin = || driver.session.transport()?.pin_user(page, pages).map_err(refused);
+    let pin = || {
+        driver.session.transport()?.pin_user(page, pages).map_err(|error| {
+            let why = refused(error);
+            // A worker could write to pages that the program must not change.
+            let unsupported = read_only && why == CuError::INVALID_VALUE && is_mapped(page, pages);
+            if unsupported { CuError::NOT_SUPPORTED } else { why }
+        })
+    };
     let region = if pages == PAGE { registering.join(page, pin)? } else { pin()? };
     let call = VcudaHostRegister { vaddr: at as u64, len: bytes, flags };
     let device_address = match driver.session.call(&call) {
@@ -293,7 +310,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         len: bytes as u64,
         kind: Kind::Registered { region, page, pages },
         device_address,
-        flags: flags | CU_MEMHOSTREGISTER_DEVICEMAP,
+        flags: flags & CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP,
         context: context.owner().handle(),
         device: context.device,
         id: 0,
@@ -344,7 +361,7 @@ entries! {
     fn cuMemFreeHost(at: usize) { free(at) }
     /// The first version ignores unknown flags.
     fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) {
-        register(at, bytes, flags & (REGISTER_FLAGS | UNSUPPORTED_REGISTER_FLAGS))
+        register(at, bytes, flags & (REGISTER_FLAGS | CU_MEMHOSTREGISTER_IOMEMORY))
     }
     fn cuMemHostRegister_v2(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
     fn cuMemHostUnregister(at: usize) { unregister(at) }

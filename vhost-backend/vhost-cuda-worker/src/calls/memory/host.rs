@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use cuda_api::sys::CU_MEMHOSTREGISTER_READ_ONLY;
 use protocol::calls as api;
 use protocol::ids::ContextId;
 
@@ -44,10 +45,11 @@ pub(in crate::calls) fn vcuda_host_register(
     }
     populate(at, call.len);
     let mut dptr = 0;
+    let flags = REGISTER_FLAGS | call.flags & CU_MEMHOSTREGISTER_READ_ONLY;
     // SAFETY: the pages stay mapped until they are unregistered, because the registration holds
     // the region.
     unsafe {
-        cx.driver().cuMemHostRegister(at.cast(), call.len, REGISTER_FLAGS)?;
+        cx.driver().cuMemHostRegister(at.cast(), call.len, flags)?;
         let told = cx.driver().cuMemHostGetDevicePointer(&mut dptr, at.cast(), 0);
         let listed = told.and_then(|()| {
             let mut foreign = lock(&cx.shared.memory.foreign);

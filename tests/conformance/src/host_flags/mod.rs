@@ -1,0 +1,123 @@
+//! The flags of host memory: the table of every value of the flags, and calls.
+//!
+//! A row is a value of the flags. `call` is the result of the call that allocates or registers memory
+//! with them. The other columns are what a call with such memory returns or, if the first call failed,
+//! its error: `flags` is what `cuMemHostGetFlags` stores; `to-memory` is a copy to the memory, and
+//! `from-memory` one from it; `kernel` is a kernel that stores a value in the memory.
+
+use crate::cuda::{Called, Cuda, Failure, Outcome, cu, parameter};
+use crate::ended::works;
+use crate::kernels::FILL;
+use crate::table::Table;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// The table.
+pub const TABLE: Table = Table {
+    option: "--host-flags",
+    native: include_str!("native.csv"),
+    apart: false,
+    kinds: || KINDS.iter().map(|(kind, _)| *kind).collect(),
+    cells: |_, _| {
+        let columns = |flags: u32| COLUMNS.map(|column| (flags.to_string(), column.to_owned()));
+        Ok(flags().flat_map(columns).collect())
+    },
+    run: |cuda, kind, (flags, column), before| {
+        outcome(cuda, kind, flags, column, before)
+            .unwrap_or_else(|failure| format!("no call: {failure}"))
+    },
+};
+
+const COLUMNS: [&str; 5] = ["call", "flags", "from-memory", "to-memory", "kernel"];
+const PAGE: usize = 4096;
+
+/// Every combination of the flags that have a name, and values with other bits.
+fn flags() -> impl Iterator<Item = u32> {
+    (0..=16).chain([32, 0x8000, 1 << 31])
+}
+
+/// Creates memory with these flags. Returns its address, or an error.
+type Create = fn(&Cuda, u32) -> Outcome<Result<*mut c_void, u32>>;
+
+const KINDS: &[(&str, Create)] = &[
+    ("allocate", |cuda, flags| {
+        let mut host = null_mut();
+        Ok(code(&cu!(cuda, cuMemHostAlloc(&mut host, PAGE, flags))).map(|()| host))
+    }),
+    ("register", |cuda, flags| {
+        let host = map(libc::PROT_READ | libc::PROT_WRITE)?;
+        Ok(code(&cu!(cuda, cuMemHostRegister_v2(host, PAGE, flags))).map(|()| host))
+    }),
+    // The first version of the call.
+    ("register-first", |cuda, flags| {
+        let host = map(libc::PROT_READ | libc::PROT_WRITE)?;
+        Ok(code(&cu!(cuda, cuMemHostRegister(host, PAGE, flags))).map(|()| host))
+    }),
+    // Memory that the program can only read.
+    ("register-read-only", |cuda, flags| {
+        let host = map(libc::PROT_READ)?;
+        Ok(code(&cu!(cuda, cuMemHostRegister_v2(host, PAGE, flags))).map(|()| host))
+    }),
+];
+
+fn code(called: &Called) -> Result<(), u32> {
+    called.as_ref().map(|()| ()).map_err(|failed| failed.error.0)
+}
+
+fn number(called: &Called) -> u32 {
+    code(called).err().unwrap_or(0)
+}
+
+/// Maps a page of anonymous memory.
+fn map(access: i32) -> Outcome<*mut c_void> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: the kernel chooses an unused address.
+    let host = unsafe { libc::mmap(null_mut(), PAGE, access, flags, -1, 0) };
+    if host == libc::MAP_FAILED { Err(Failure::new("cannot map a page")) } else { Ok(host) }
+}
+
+fn outcome(
+    cuda: &Cuda,
+    kind: &str,
+    flags: &str,
+    column: &str,
+    before: &dyn Fn(),
+) -> Outcome<String> {
+    let found = KINDS.iter().find(|(name, _)| *name == kind);
+    let (_, create) = found.ok_or_else(|| Failure::new(format!("there is no kind {kind}")))?;
+    cuda.primary()?;
+    let device = cuda.alloc(PAGE)?;
+    let (_, fill) = cuda.kernel(FILL, c"fill")?;
+    before();
+    let host = match create(cuda, flags.parse().map_err(Failure::new)?)? {
+        Ok(host) => host,
+        Err(error) => return Ok(error.to_string()),
+    };
+    let stream = null_mut();
+    let mut called = match column {
+        "call" => 0,
+        "flags" => {
+            let mut flags = u32::MAX;
+            match number(&cu!(cuda, cuMemHostGetFlags(&mut flags, host))) {
+                0 => flags,
+                error => return Ok(error.to_string()),
+            }
+        }
+        "from-memory" => number(&cu!(cuda, cuMemcpyHtoDAsync_v2(device, host, 64, stream))),
+        "to-memory" => number(&cu!(cuda, cuMemcpyDtoHAsync_v2(host, device, 64, stream))),
+        _ => {
+            let mut at = 0;
+            cu!(cuda, cuMemHostGetDevicePointer_v2(&mut at, host, 0))?;
+            let (value, count) = (7u32, 1u32);
+            let mut parameters = [parameter(&at), parameter(&value), parameter(&count)];
+            number(&cuda.launch(fill, [1, 1], stream, &mut parameters))
+        }
+    };
+    if called == 0 {
+        called = number(&cu!(cuda, cuCtxSynchronize()));
+    }
+    Ok(match works(cuda) {
+        Ok(()) => called.to_string(),
+        Err(failed) => format!("{called} then {}", failed.error.0),
+    })
+}
