@@ -82,8 +82,9 @@ fn create(to: Out<CUarray>, array: CUDA_ARRAY3D_DESCRIPTOR) -> CuResult {
 
 /// Returns an array. If the array's context has ended, or the calling thread's, the error says so.
 pub(super) fn find(array: CUarray) -> CuResult<std::sync::Arc<Array>> {
+    let array = object(&ARRAYS, array as usize)?;
     current()?;
-    object(&ARRAYS, array as usize)
+    Ok(array)
 }
 
 /// Stores the memory requirements of an array with deferred mapping. Other arrays have none.

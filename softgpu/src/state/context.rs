@@ -174,11 +174,6 @@ impl Context {
         self.green.as_ref().map_or(self.handle, |green| green.home.handle)
     }
 
-    /// Returns the error of calls with objects that ended with this context, as with NVIDIA's driver.
-    pub(crate) fn error_after_end(&self) -> CuError {
-        if self.primary { CuError::INVALID_HANDLE } else { CuError::CONTEXT_IS_DESTROYED }
-    }
-
     /// Returns the green contexts of this primary context.
     pub(crate) fn greens(&self) -> Vec<Arc<Self>> {
         let greens = self.greens.read().unwrap_or_else(PoisonError::into_inner);

@@ -13,7 +13,7 @@ use super::{array, memory, module, strict, texture};
 
 /// Waits for a context's work, then frees its streams, events, modules and memory.
 pub(crate) fn clear(context: &Arc<Context>) {
-    let error = context.error_after_end();
+    let error = CuError::CONTEXT_IS_DESTROYED;
     context.synchronize();
     let _suspended = context.healthy().is_err().then(strict::suspend);
     GRAPHS.forget_context(context.id);

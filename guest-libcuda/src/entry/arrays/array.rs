@@ -34,6 +34,14 @@ pub fn find(driver: &Driver, handle: Handle) -> CuResult<Arc<Array>> {
     driver.handles.get(handle)
 }
 
+/// Returns an array for a call that also needs a current context. As with NVIDIA's driver, the error of
+/// an array whose context has ended takes precedence.
+fn find_in_context(handle: Handle) -> CuResult<Arc<Array>> {
+    let array = find(driver()?, handle)?;
+    current()?;
+    Ok(array)
+}
+
 /// Converts an array's properties for the worker, after checking that they are supported.
 fn wire(array: &CUDA_ARRAY3D_DESCRIPTOR) -> CuResult<ArrayDescriptor> {
     if array.Flags & GRAPHICS != 0 {
@@ -120,7 +128,7 @@ entries! {
     fn cuArrayDestroy(array: Handle) { destroy(array) }
 
     fn cuArrayGetDescriptor_v2(out: Out<CUDA_ARRAY_DESCRIPTOR>, array: Handle) {
-        let array = find(context::driver()?, array)?.descriptor;
+        let array = find_in_context(array)?.descriptor;
         out.set(CUDA_ARRAY_DESCRIPTOR {
             Width: array.Width,
             Height: array.Height,
@@ -130,7 +138,7 @@ entries! {
     }
 
     fn cuArray3DGetDescriptor_v2(out: Out<CUDA_ARRAY3D_DESCRIPTOR>, array: Handle) {
-        out.set(find(context::driver()?, array)?.descriptor)
+        out.set(find_in_context(array)?.descriptor)
     }
 
     fn cuArrayGetMemoryRequirements(
@@ -147,7 +155,7 @@ entries! {
 
     fn cuArrayGetPlane(out: Out<Handle>, array: Handle, _plane: u32) {
         out.check()?;
-        find(context::driver()?, array)?;
+        find_in_context(array)?;
         // None of the supported formats has planes.
         Err(CuError::INVALID_VALUE)
     }

@@ -15,12 +15,8 @@ use cuda_api::texture_refs::registry;
 use std::sync::Arc;
 
 /// Removes everything that belongs to a destroyed context from this library's records. As with
-/// NVIDIA's driver, errors differ between primary and other contexts.
+/// NVIDIA's driver, calls with modules return another error than those with other objects.
 pub fn forget_objects(driver: &Driver, context: &Context) {
-    let error = match context.primary {
-        true => CuError::INVALID_HANDLE,
-        false => CuError::CONTEXT_IS_DESTROYED,
-    };
     let context = context.id();
     GRAPHS.forget_context(context.0);
     let mut libraries = Vec::new();
@@ -28,8 +24,10 @@ pub fn forget_objects(driver: &Driver, context: &Context) {
         if let Object::Library(library) = object {
             libraries.push(library.clone());
         }
-        let error =
-            if matches!(object, Object::Module(_)) { CuError::INVALID_HANDLE } else { error };
+        let error = match object {
+            Object::Module(_) => CuError::INVALID_HANDLE,
+            _ => CuError::CONTEXT_IS_DESTROYED,
+        };
         (object.context() == Some(context)).then_some(error)
     });
     for (handle, object) in gone {

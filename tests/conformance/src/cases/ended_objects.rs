@@ -5,6 +5,11 @@ use super::cases;
 use crate::ended::TABLE;
 
 cases! {
+    fn stream(cuda) { TABLE.check(cuda, "stream") }
+    fn event(cuda) { TABLE.check(cuda, "event") }
+    fn array(cuda) { TABLE.check(cuda, "array") }
+    fn device_memory(cuda) { TABLE.check(cuda, "device-memory") }
+    fn executable_graph(cuda) { TABLE.check(cuda, "executable-graph") }
     fn module(cuda) { TABLE.check(cuda, "module") }
     fn function(cuda) { TABLE.check(cuda, "function") }
     fn module_variable(cuda) { TABLE.check(cuda, "module-variable") }

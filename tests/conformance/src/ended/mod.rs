@@ -3,6 +3,7 @@
 //! A cell of the table is one call on one object after one end. [`run`] runs a cell and describes its
 //! outcome: the call's result, and after "then", the first error of correct calls that follow.
 
+mod basic;
 mod graphs;
 mod images;
 mod memory;
@@ -37,6 +38,7 @@ pub const TABLE: Table = Table {
 /// All kinds.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     [
+        basic::KINDS,
         modules::KINDS,
         pools::KINDS,
         memory::KINDS,
