@@ -20,6 +20,12 @@ const INVALID: CuError = CuError::INVALID_VALUE;
 const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
 const PINNED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
 const NO_HANDLES: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
+const HOST: [CUmemLocationType; 3] = [
+    CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST,
+    CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA,
+    CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT,
+];
+const NO_ACCESS: Access = Access::CU_MEM_ACCESS_FLAGS_PROT_NONE;
 const READ_WRITE: Access = Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 /// The maximum number of access descriptors of a node. One is enough to describe the only access
 /// that is supported.
@@ -35,9 +41,15 @@ struct Request {
 impl Request {
     /// Reads and checks the parameters of a node.
     fn new(params: &CUDA_MEM_ALLOC_NODE_PARAMS) -> CuResult<Self> {
-        let CUmemPoolProps { allocType: kind, handleTypes: handles, location, .. } =
+        let CUmemPoolProps { allocType: kind, handleTypes: handles, location, reserved, .. } =
             params.poolProps;
-        if kind != PINNED || handles != NO_HANDLES || location.type_ != DEVICE {
+        if kind != PINNED || reserved != [0; 54] {
+            return Err(INVALID);
+        }
+        if handles != NO_HANDLES || HOST.contains(&location.type_) {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        if location.type_ != DEVICE {
             return Err(INVALID);
         }
         if params.accessDescCount > MAX_ACCESS {
@@ -48,11 +60,14 @@ impl Request {
             unsafe { In::from_address(params.accessDescs as usize).array(params.accessDescCount) };
         let access = (0..params.accessDescCount).map(|index| access.get(index));
         let access: Vec<CUmemAccessDesc> = access.collect::<CuResult<_>>()?;
-        let own = |access: &CUmemAccessDesc| {
-            access.location.type_ == DEVICE && access.location.id == location.id
-        };
-        if !access.iter().all(|access| own(access) && access.flags == READ_WRITE) {
-            return Err(INVALID);
+        for CUmemAccessDesc { location: of, flags } in &access {
+            match *flags {
+                _ if of.type_ != DEVICE => return Err(INVALID),
+                _ if of.id != location.id => return Err(CuError::INVALID_DEVICE),
+                READ_WRITE => {}
+                NO_ACCESS => return Err(CuError::NOT_SUPPORTED),
+                _ => return Err(INVALID),
+            }
         }
         Ok(Self { device: location.id, bytes: params.bytesize, access })
     }
@@ -112,8 +127,12 @@ pub unsafe fn alloc<L: Library>(
     // SAFETY: the caller promises the same.
     let after = unsafe { after.into().read() }?;
     let graph = graph as GraphId;
-    let (node, address) = add_alloc::<L>(&request, |make| {
+    let added = add_alloc::<L>(&request, |make| {
         L::graphs().with(|table| table.add_with(graph, &after, make))
+    });
+    let (node, address) = added.map_err(|error| match error {
+        CuError::INVALID_DEVICE => INVALID,
+        error => error,
     })?;
     params.dptr = address;
     to.set(node as CUgraphNode)

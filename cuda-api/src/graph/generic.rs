@@ -74,8 +74,12 @@ unsafe fn op<L: Library>(
             }
             Kind::CU_GRAPH_NODE_TYPE_WAIT_EVENT => nodes::event(given.eventWait.event, false),
             Kind::CU_GRAPH_NODE_TYPE_EVENT_RECORD => nodes::event(given.eventRecord.event, true),
-            Kind::CU_GRAPH_NODE_TYPE_EMPTY | Kind::CU_GRAPH_NODE_TYPE_GRAPH => Err(INVALID),
-            _ => Err(CuError::NOT_SUPPORTED),
+            Kind::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+            | Kind::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+            | Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC
+            | Kind::CU_GRAPH_NODE_TYPE_MEM_FREE
+            | Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL => Err(CuError::NOT_SUPPORTED),
+            _ => Err(INVALID),
         }
     }
 }
@@ -88,7 +92,10 @@ unsafe fn op<L: Library>(
 unsafe fn read(params: *mut CUgraphNodeParams) -> CuResult<CUgraphNodeParams> {
     // SAFETY: the caller promises the same.
     let params = unsafe { In::from_c(params.cast_const()) }.get()?;
-    match params.reserved0 == [0; 3] && params.reserved2 == 0 {
+    let is_empty = params.type_ == Kind::CU_GRAPH_NODE_TYPE_EMPTY;
+    // SAFETY: every bit pattern is valid for this member of the union.
+    let unused = unsafe { params.__bindgen_anon_1.reserved1 };
+    match params.reserved0 == [0; 3] && params.reserved2 == 0 && !(is_empty && unused != [0; 29]) {
         true => Ok(params),
         false => Err(INVALID),
     }
@@ -120,14 +127,11 @@ pub unsafe fn add<L: Library>(
             Kind::CU_GRAPH_NODE_TYPE_GRAPH => {
                 let child = params.__bindgen_anon_1.graph;
                 let id = child.graph as GraphId;
-                structure::add::<L>(to, graph, after, |table, graph, after| match child.ownership {
-                    Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => {
-                        table.add_child(graph, id, after)
-                    }
-                    Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => {
-                        table.move_child(graph, id, after)
-                    }
-                    _ => Err(INVALID),
+                // As with NVIDIA's driver, other values have the same effect as the first one.
+                let moves = child.ownership == Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+                structure::add::<L>(to, graph, after, |table, graph, after| match moves {
+                    true => table.move_child(graph, id, after),
+                    false => table.add_child(graph, id, after),
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
@@ -164,10 +168,29 @@ pub unsafe fn add<L: Library>(
 ///
 /// The pointers in the parameters must be valid as the call for this kind of node requires.
 pub unsafe fn set<L: Library>(node: CUgraphNode, params: *mut CUgraphNodeParams) -> CuResult {
-    L::graphs().with(|table| table.node(node as NodeId).map(drop))?;
     // SAFETY: the caller promises the same.
-    let op = unsafe { op::<L>(&read(params)?, Some(node)) }?;
-    nodes::set::<L>(node, op)
+    let params = unsafe { read(params) }?;
+    match params.type_ {
+        Kind::CU_GRAPH_NODE_TYPE_EMPTY => is_empty::<L>(node),
+        Kind::CU_GRAPH_NODE_TYPE_GRAPH => {
+            // SAFETY: the type says that the program has set this member of the union.
+            let child = unsafe { params.__bindgen_anon_1.graph }.graph as GraphId;
+            L::graphs().with(|table| table.set_child(node as NodeId, child))
+        }
+        _ => {
+            L::graphs().with(|table| table.node(node as NodeId).map(drop))?;
+            // SAFETY: the caller promises the same.
+            nodes::set::<L>(node, unsafe { op::<L>(&params, Some(node)) }?)
+        }
+    }
+}
+
+/// Fails unless a node is empty.
+fn is_empty<L: Library>(node: CUgraphNode) -> CuResult {
+    L::graphs().with(|table| match table.node(node as NodeId)?.work {
+        Work::Empty => Ok(()),
+        _ => Err(INVALID),
+    })
 }
 
 /// `cuGraphExecNodeSetParams`.
@@ -181,6 +204,19 @@ pub unsafe fn set_in_exec<L: Library>(
     params: *mut CUgraphNodeParams,
 ) -> CuResult {
     // SAFETY: the caller promises the same.
-    let op = unsafe { op::<L>(&read(params)?, Some(node)) }?;
-    exec::set_node::<L>(exec, node, op)
+    let params = unsafe { read(params) }?;
+    match params.type_ {
+        Kind::CU_GRAPH_NODE_TYPE_EMPTY => {
+            L::exec(exec)?;
+            is_empty::<L>(node)
+        }
+        Kind::CU_GRAPH_NODE_TYPE_GRAPH => {
+            // SAFETY: the type says that the program has set this member of the union.
+            exec::set_child::<L>(exec, node, unsafe { params.__bindgen_anon_1.graph }.graph)
+        }
+        _ => {
+            // SAFETY: the caller promises the same.
+            exec::set_node::<L>(exec, node, unsafe { op::<L>(&params, Some(node)) }?)
+        }
+    }
 }

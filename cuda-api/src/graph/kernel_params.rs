@@ -1,7 +1,10 @@
 //! The versions of a kernel node's parameters. The entry points use the second version.
 
+use crate::args::In;
+use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v3, CUfunction,
+    CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, CU_LAUNCH_PARAM_END_AS_INT, CUDA_KERNEL_NODE_PARAMS,
+    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v3, CUfunction,
 };
 use std::ptr::null_mut;
 
@@ -43,4 +46,33 @@ impl From<CUDA_KERNEL_NODE_PARAMS_v3> for CUDA_KERNEL_NODE_PARAMS {
     fn from(params: CUDA_KERNEL_NODE_PARAMS_v3) -> Self {
         convert!(params, { func: params.func, kern: params.kern, ctx: params.ctx })
     }
+}
+
+/// Checks the size of the buffer in `extra` for a kernel with this number of bytes of parameters. Unlike
+/// that of a launch, it can't be larger, and must be given if there are parameters.
+///
+/// # Safety
+///
+/// If the parameters have no array of addresses, `extra` must contain pairs that describe a buffer, as
+/// `cuLaunchKernel` requires.
+pub unsafe fn check_size(params: &CUDA_KERNEL_NODE_PARAMS, bytes: usize) -> CuResult {
+    if !params.kernelParams.is_null() || params.extra.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller promises that the array is valid.
+    let extra: In<usize> = unsafe { In::from_address(params.extra as usize) };
+    let mut size = 0;
+    for pair in 0.. {
+        // SAFETY: the array extends to its end mark, which hasn't been read yet.
+        match unsafe { extra.element(2 * pair) }? as u32 {
+            CU_LAUNCH_PARAM_END_AS_INT => break,
+            CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT => {
+                // SAFETY: the second element of this pair is the address of the size.
+                size = unsafe { In::from_address(extra.element(2 * pair + 1)?) }.get()?;
+            }
+            _ => {}
+        }
+    }
+    let valid = size <= bytes && (size > 0 || bytes == 0);
+    if valid { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }

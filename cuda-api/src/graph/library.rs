@@ -266,10 +266,16 @@ impl<L: Library> Op<L> {
 
     /// Returns whether this is a copy that isn't one contiguous range. Such a copy can't be changed
     /// in an instantiated graph.
-    fn copies_several_rows(&self) -> bool {
-        let Self::Copy(copy, given) = self else { return false };
-        let params = given.as_ref().map_or_else(|| L::copy_params(copy), |given| given.get());
-        params.Height > 1 || params.Depth > 1
+    fn has_several_rows(&self) -> bool {
+        match self {
+            Self::Copy(copy, given) => {
+                let params = given.as_ref().map(|given| given.get());
+                let params = params.unwrap_or_else(|| L::copy_params(copy));
+                params.Height > 1 || params.Depth > 1
+            }
+            Self::Memset(memset) => L::memset_params(memset).height > 1,
+            _ => false,
+        }
     }
 }
 
@@ -459,7 +465,7 @@ impl<L: Library> Exec<L> {
         let mut steps = Vec::clone(&state.steps);
         let replaced = replace_child(&mut steps, node, child)?;
         if self.replace(state, &steps, replaced)?.is_err() {
-            return Err(CuError::INVALID_VALUE);
+            return Err(CuError::GRAPH_EXEC_UPDATE_FAILURE);
         }
         state.steps = Arc::new(steps);
         if users.is_empty() {
@@ -523,7 +529,7 @@ impl<L: Library> Exec<L> {
         {
             return Err(CuError::INVALID_VALUE);
         }
-        if [old, &op].into_iter().any(Op::copies_several_rows) {
+        if [old, &op].into_iter().any(Op::has_several_rows) {
             return Err(CuError::INVALID_VALUE);
         }
         if L::change(old, &op) != Change::Nothing {

@@ -32,7 +32,7 @@ impl MemoryOperations {
     pub(super) unsafe fn read(params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> CuResult<Self> {
         let params = params.get()?;
         let count = params.count as usize;
-        if params.flags != 0 || count == 0 || count > MAX_OPERATIONS {
+        if params.ctx.is_null() || params.flags != 0 || count > MAX_OPERATIONS {
             return Err(CuError::INVALID_VALUE);
         }
         // SAFETY: the array has `count` elements, as the caller promises.

@@ -45,7 +45,7 @@ pub mod generic;
 pub mod graphs;
 pub mod host_call;
 pub mod ids;
-mod kernel_params;
+pub mod kernel_params;
 pub mod library;
 pub mod lists;
 pub mod memory;

@@ -13,8 +13,8 @@ use crate::attributes::Value;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
-    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID,
-    CUstreamAttrValue,
+    CUDA_MEMSET_NODE_PARAMS, CUarray, CUcontext, CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID,
+    CUmemorytype, CUstreamAttrValue,
 };
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -22,6 +22,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 const INVALID: CuError = CuError::INVALID_VALUE;
+const ARRAY: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_ARRAY;
 const _: () = assert!(size_of::<Value>() == size_of::<CUstreamAttrValue>());
 
 /// Creates the operation of a new kernel node from any version of its parameters.
@@ -63,6 +64,15 @@ pub unsafe fn other_kernel<L: Library>(
 /// Addresses of host memory in the parameters must be valid whenever the node runs.
 pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     let params = params.get()?;
+    let has_none = |kind, array: CUarray| kind == ARRAY && array.is_null();
+    if params.WidthInBytes == 0
+        || params.Height == 0
+        || params.Depth == 0
+        || has_none(params.srcMemoryType, params.srcArray)
+        || has_none(params.dstMemoryType, params.dstArray)
+    {
+        return Err(INVALID);
+    }
     // SAFETY: the caller promises the same.
     let copy = unsafe { L::copy(&params) }?;
     Ok(Op::Copy(copy, Some(CopyParams::new(params))))

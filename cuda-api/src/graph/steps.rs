@@ -146,7 +146,12 @@ pub fn replace_child<Op: Operation>(
             Step { after, ..step.clone() }
         })
         .collect();
-    compare(&alone, child).map_err(|_| CuError::INVALID_VALUE)?;
+    let is_child = !within.is_empty();
+    compare(&alone, child).map_err(|_| match is_child {
+        true => CuError::GRAPH_EXEC_UPDATE_FAILURE,
+        // The node may be of another type.
+        false => CuError::INVALID_VALUE,
+    })?;
     for (step, new) in within.iter_mut().zip(child) {
         step.op = new.op.clone();
     }
@@ -194,12 +199,13 @@ mod tests {
         let mut other = table.steps(inner).unwrap();
         other[1].op = Some(12);
         assert_eq!(replace_child(&mut steps, first, &other), Err(INVALID));
-        assert_eq!(replace_child(&mut steps, child, &other[..1]), Err(INVALID));
+        let other_shape = Err(CuError::GRAPH_EXEC_UPDATE_FAILURE);
+        assert_eq!(replace_child(&mut steps, child, &other[..1]), other_shape);
         assert_eq!(replace_child(&mut steps, child, &other), Ok(1..3));
         let ops: Vec<_> = steps.iter().map(|step| step.op).collect();
         assert_eq!(ops, [Some(1), Some(10), Some(12), None]);
         other[1].after.clear();
-        assert_eq!(replace_child(&mut steps, child, &other), Err(INVALID));
+        assert_eq!(replace_child(&mut steps, child, &other), other_shape);
     }
 
     #[test]

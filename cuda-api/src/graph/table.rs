@@ -287,6 +287,23 @@ impl<Op: Operation> Table<Op> {
         node
     }
 
+    /// Replaces the graph in a node by a copy of another one.
+    pub fn set_child(&mut self, node: NodeId, child: GraphId) -> CuResult {
+        let Work::Child(present) = self.node(node)?.work else {
+            return Err(CuError::INVALID_VALUE);
+        };
+        let (copy, graph) = (self.clone_graph(child)?, self.graph_of(node)?);
+        let of_node = self.graphs.get_mut(&graph).and_then(|graph| graph.nodes.get_mut(&node));
+        if let Some(of_node) = of_node {
+            of_node.work = Work::Child(copy);
+        }
+        if let Some(copy) = self.graphs.get_mut(&copy) {
+            copy.part_of = Some(node);
+        }
+        self.forget(present);
+        Ok(())
+    }
+
     /// Adds a node that contains a graph itself, which from then on belongs to the node.
     pub fn move_child(
         &mut self,

@@ -311,36 +311,35 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Describes the copy that a graph node's parameters ask for. Copies of more than one slice and
-    /// copies of arrays aren't supported.
+    /// Describes the copy that a graph node's parameters ask for. Copies of arrays aren't supported.
     ///
     /// # Safety
     ///
     /// Host addresses must be valid whenever the copy runs.
     pub(crate) unsafe fn of_node(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
-        if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 || has_array(p) {
+        if has_array(p) {
             return Err(CuError::NOT_SUPPORTED);
         }
-        let height = if p.Depth == 0 { 0 } else { p.Height };
         // SAFETY: the caller guarantees the same.
-        unsafe { Self::of_box(&CUDA_MEMCPY3D { Height: height, Depth: 1, ..*p }) }
+        unsafe { Self::of_box(p) }
     }
 
     /// Returns graph-node parameters that describe the copy.
     pub(crate) fn params(&self) -> CUDA_MEMCPY3D {
         let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
+        let rows = |of: &Rows| of.slice.checked_div(of.pitch).unwrap_or(0) as usize;
         CUDA_MEMCPY3D {
             srcMemoryType: kind,
             srcDevice: self.from.address,
             srcPitch: self.from.pitch as usize,
-            srcHeight: self.height,
+            srcHeight: rows(&self.from),
             dstMemoryType: kind,
             dstDevice: self.to.address,
             dstPitch: self.to.pitch as usize,
-            dstHeight: self.height,
+            dstHeight: rows(&self.to),
             WidthInBytes: self.width,
             Height: self.height,
-            Depth: 1,
+            Depth: self.depth,
             ..Default::default()
         }
     }

@@ -12,7 +12,7 @@ use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Branch, Difference, Position, Step};
 use cuda_api::graph::stream_memory::Operation;
-use cuda_api::graph::{Graphs, Library, capture};
+use cuda_api::graph::{Graphs, Library, capture, kernel_params};
 use cuda_api::pool::graphs::pool as pool_of_graphs;
 
 use super::copy::Copy;
@@ -91,6 +91,7 @@ impl Library for Software {
             let params = In::from_c(p.kernelParams.cast_const().cast());
             let extra = In::from_c(p.extra.cast_const());
             let kernel = Kernel::new(handle, shape, &current()?, params, extra)?;
+            kernel_params::check_size(p, kernel.params.len())?;
             Ok(Kernel { attributes, ..kernel })
         }
     }

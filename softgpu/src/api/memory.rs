@@ -9,8 +9,8 @@ use cuda_api::graph::alloc;
 use cuda_api::pointers::{Address, Described, get, get_all, mapping};
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
-    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
-    CU_MEMHOSTREGISTER_READ_ONLY, CUdeviceptr, CUpointer_attribute as P, CUstream,
+    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
+    CUdeviceptr, CUpointer_attribute as P, CUstream,
 };
 
 use super::capture;
@@ -76,10 +76,9 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     if memory::overlaps(start, size) {
         return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
     }
-    match (mapping::writable(start, size), flags & CU_MEMHOSTREGISTER_READ_ONLY != 0) {
-        (Some(true), _) => {}
-        (Some(false), true) => return Err(CuError::NOT_SUPPORTED),
-        _ => return Err(CuError::INVALID_VALUE),
+    let read_only = flags & CU_MEMHOSTREGISTER_READ_ONLY != 0;
+    if !mapping::writable(start, size).is_some_and(|writable| writable || read_only) {
+        return Err(CuError::INVALID_VALUE);
     }
     memory::add(&context, start, size, 0, Memory::Registered(flags));
     Ok(())
@@ -221,9 +220,9 @@ entries! {
         Ok(())
     }
 
-    /// The first version ignores unknown flags.
+    /// The first version ignores the flags that later versions added.
     fn cuMemHostRegister(address: *mut c_void, size: usize, flags: c_uint) {
-        register(address, size, flags & (REGISTER_FLAGS | CU_MEMHOSTREGISTER_IOMEMORY))
+        register(address, size, flags & (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP))
     }
 
     fn cuMemHostRegister_v2(address: *mut c_void, size: usize, flags: c_uint) {

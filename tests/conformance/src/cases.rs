@@ -33,6 +33,7 @@ mod graph_event;
 mod graph_exec;
 mod graph_kernel;
 mod graph_memory;
+mod graph_node_parameters;
 mod graph_nodes;
 mod graph_structure;
 mod green;
@@ -117,6 +118,7 @@ const FAMILIES: &[&[Case]] = &[
     graph_event::CASES,
     graph_exec::CASES,
     graph_kernel::CASES,
+    graph_node_parameters::CASES,
     graph_nodes::CASES,
     graph_structure::CASES,
     context_settings::CASES,

@@ -9,6 +9,7 @@
 //! cuda-conformance --arguments [KIND…] observes calls with null pointers and unknown flags
 //! cuda-conformance --pointer-attributes [KIND…] observes the attributes of pointers
 //! cuda-conformance --host-flags [KIND…] observes the flags of host memory
+//! cuda-conformance --graph-nodes [KIND…] observes parameters that nodes of graphs can't have
 //! cuda-conformance --visible-devices   observes which devices values of CUDA_VISIBLE_DEVICES select
 //! ```
 //!
@@ -31,6 +32,7 @@ mod cuda;
 mod ended;
 mod file;
 mod free_memory;
+mod graph_nodes;
 mod host_flags;
 mod images;
 mod kernels;
@@ -46,12 +48,13 @@ use runner::{RUN_ONE, Selection};
 use std::process::ExitCode;
 
 /// The tables of calls and their outcomes on NVIDIA's library.
-const TABLES: [&table::Table; 5] = [
+const TABLES: [&table::Table; 6] = [
     &ended::TABLE,
     &arguments::TABLE,
     &pointer_attributes::TABLE,
     &visible_devices::TABLE,
     &host_flags::TABLE,
+    &graph_nodes::TABLE,
 ];
 
 fn main() -> ExitCode {

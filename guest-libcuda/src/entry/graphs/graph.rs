@@ -24,7 +24,7 @@ use cuda_api::graph::condition::Conditions;
 use cuda_api::graph::library::{Change, Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Branch, Difference, Position, Step};
-use cuda_api::graph::{Edge, Graphs, Library, capture as captures};
+use cuda_api::graph::{Edge, Graphs, Library, capture as captures, kernel_params};
 use cuda_api::sys::CUgraphExecUpdateResult;
 use parking_lot::Mutex;
 use protocol::calls::{
@@ -63,6 +63,8 @@ fn with_step<R>(
     let attributes_of: Vec<LaunchAttribute>;
     let step = match op {
         None => wire::Step::Empty,
+        // The worker refuses such a step.
+        Some(Op::Batch(operations, _)) if operations.is_empty() => wire::Step::Empty,
         Some(Op::Kernel(kernel)) => {
             let Shape { grid, block, shared } = kernel.shape;
             let attributes = kernel.attributes.iter();
@@ -366,8 +368,11 @@ impl Library for Guest {
         let params = unsafe {
             let parameters = In::from_address(p.kernelParams as usize);
             let extra = In::from_address(p.extra as usize);
-            launch::with_parameters(&function, parameters, extra, |bytes| Ok(bytes.into()))
-        }?;
+            let bytes =
+                launch::with_parameters(&function, parameters, extra, |bytes| Ok(bytes.into()))?;
+            kernel_params::check_size(p, function.parameter_bytes)?;
+            bytes
+        };
         Ok(Kernel { handle, function, shape, params, attributes })
     }
 

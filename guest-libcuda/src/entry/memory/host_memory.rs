@@ -15,8 +15,8 @@ use cuda_api::args::Out;
 
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
-    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
-    CU_MEMHOSTREGISTER_READ_ONLY, CUdevice_attribute,
+    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
+    CUdevice_attribute,
 };
 use protocol::calls::{CuCtxSynchronize, VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
@@ -359,9 +359,9 @@ entries! {
     }
 
     fn cuMemFreeHost(at: usize) { free(at) }
-    /// The first version ignores unknown flags.
+    /// The first version ignores the flags that later versions added.
     fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) {
-        register(at, bytes, flags & (REGISTER_FLAGS | CU_MEMHOSTREGISTER_IOMEMORY))
+        register(at, bytes, flags & (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP))
     }
     fn cuMemHostRegister_v2(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
     fn cuMemHostUnregister(at: usize) { unregister(at) }

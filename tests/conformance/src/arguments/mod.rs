@@ -5,12 +5,12 @@
 //! parameter with flags, of which the highest, unknown one is set too. An outcome is the call's result,
 //! and after "then", the first error of correct calls that follow.
 
-mod call;
+pub mod call;
 mod code;
 mod graphs;
 mod images;
 mod memory;
-mod objects;
+pub mod objects;
 mod pointers;
 mod structures;
 mod values;
