@@ -4,6 +4,7 @@
 //! does: for arguments that it refuses, and for interfaces, such as OpenGL's, that aren't available.
 
 use crate::sys::CUresult;
+use std::path::Path;
 
 /// The number of arguments that are passed in registers. Only these can be checked.
 pub const REGISTERS: usize = 6;
@@ -113,6 +114,9 @@ const HANDLE: R = R::CUDA_ERROR_INVALID_HANDLE;
 const NONE: R = R::CUDA_ERROR_NOT_SUPPORTED;
 const SYSTEM: R = R::CUDA_ERROR_OPERATING_SYSTEM;
 
+/// How the names of functions begin whose first parameter is the id of a process.
+const OF_PROCESSES: &str = "cuCheckpointProcess";
+
 #[rustfmt::skip]
 const CHECKED: &[Checked] = &[
     ("cuCheckpointProcessGetRestoreThreadId", &[Null(1)], VALUE, NONE),
@@ -149,9 +153,15 @@ pub fn result(name: &str, arguments: &Arguments) -> CUresult {
     }
     match CHECKED.iter().find(|(of, ..)| *of == name) {
         Some((_, wrong, result, _)) if wrong.iter().any(|wrong| wrong.is_in(arguments)) => *result,
+        _ if name.starts_with(OF_PROCESSES) && !exists(arguments[0] as i32) => SYSTEM,
         Some((.., result)) => *result,
         None => R::CUDA_ERROR_NOT_SUPPORTED,
     }
+}
+
+/// Returns whether there is a process with this id.
+fn exists(process: i32) -> bool {
+    process > 0 && Path::new("/proc").join(process.to_string()).exists()
 }
 
 #[cfg(test)]
@@ -197,6 +207,10 @@ mod tests {
         assert_eq!(of("cuGraphicsMapResources", [1, 8, 0, 0, 0, 0]), HANDLE);
         assert_eq!(of("cuMemMapArrayAsync", [0, 1 << 32, 0, 0, 0, 0]), NONE);
         assert_eq!(of("cuGLMapBufferObject_v2_ptds", [8; 6]), VALUE);
+        let own = std::process::id().into();
+        assert_eq!(of("cuCheckpointProcessLock", [own, 0, 0, 0, 0, 0]), NONE);
+        assert_eq!(of("cuCheckpointProcessLock", [i32::MAX as u64, 0, 0, 0, 0, 0]), SYSTEM);
+        assert_eq!(of("cuCheckpointProcessGetState", [i32::MAX as u64, 0, 0, 0, 0, 0]), VALUE);
         let unknown = PROTOTYPES.iter().find(|found| found.name == "cuMulticastCreate").unwrap();
         assert_eq!(of(unknown.name, [0; 6]), NONE);
     }

@@ -273,6 +273,9 @@ pub struct Module {
 /// A library.
 pub struct Library {
     pub id: LibraryId,
+    /// The error of calls that look something up, if the image is damaged. The worker then doesn't know
+    /// the library.
+    pub failed: Option<CuError>,
     pub kernels: ByName,
     /// Handles of the library's modules, by context id.
     pub modules: Mutex<HashMap<ContextId, usize>>,

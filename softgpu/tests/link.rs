@@ -10,6 +10,7 @@ const CUBIN: c_uint = 0;
 const PTX: c_uint = 1;
 const INVALID_VALUE: c_uint = 1;
 const NO_BINARY_FOR_GPU: c_uint = 209;
+const INVALID_IMAGE: c_uint = 200;
 const INVALID_PTX: c_uint = 218;
 const INVALID_HANDLE: c_uint = 400;
 
@@ -146,7 +147,7 @@ fn test_errors_and_their_log() {
             let text = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap().to_owned();
             assert!(text.contains("frobnicate") && text.contains("broken"), "{text}");
             assert_eq!(values[1], text.len());
-            assert_eq!(add(link, PTX, b"nonsense\0"), INVALID_PTX);
+            assert_eq!(add(link, PTX, b"nonsense\0"), INVALID_IMAGE);
             assert_eq!(add(link, CUBIN, b"\x7fELF nonsense"), NO_BINARY_FOR_GPU);
             // The header of a cubin for sm_86.
             let mut cubin = b"\x7fELF\x02\x01\x01\x33\x07".to_vec();

@@ -52,6 +52,7 @@ fn field(text: &str, key: &str) -> Option<String> {
 fn code(name: &str) -> c_uint {
     match name {
         "INVALID_VALUE" => 1,
+        "INVALID_IMAGE" => 200,
         "NO_BINARY_FOR_GPU" => 209,
         "INVALID_PTX" => 218,
         "UNSUPPORTED_PTX_VERSION" => 222,

@@ -13,7 +13,9 @@ mod span;
 
 pub use decompress::Decompressor;
 pub use error::FatbinError;
-pub use span::{Span, SpanKind, prefix, span};
+pub use span::{Span, SpanKind, is_elf, prefix, span};
+
+use crate::error::CuError;
 
 /// First word of a wrapper, the structure that nvcc puts around a fatbin's address.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
@@ -32,6 +34,19 @@ const ENTRY_HEADER: usize = 64;
 
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
+
+/// Returns whether a library is loaded in spite of an error in its image. As with NVIDIA's driver, the
+/// calls that look something up in the library then return the error. Only the headers of an ELF file
+/// are checked at once.
+pub fn is_deferred(error: CuError, of_elf_file: bool) -> bool {
+    match error {
+        CuError::INVALID_PTX | CuError::UNSUPPORTED_PTX_VERSION | CuError::NO_BINARY_FOR_GPU => {
+            true
+        }
+        CuError::INVALID_IMAGE => !of_elf_file,
+        _ => false,
+    }
+}
 
 /// The kind of an entry's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,9 +246,11 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns whether an image may be PTX: it begins with a printable character or white space.
-fn looks_like_text(bytes: &[u8]) -> bool {
-    bytes.first().is_some_and(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+/// Returns whether an image is a text that NVIDIA's driver compiles as PTX, even if it isn't valid: it
+/// contains the directive with which PTX begins.
+pub fn is_ptx(bytes: &[u8]) -> bool {
+    const BEGIN: &[u8] = b".version";
+    bytes.windows(BEGIN.len()).any(|window| window == BEGIN)
 }
 
 /// Returns the PTX text up to its first zero byte, at which the driver stops reading too.

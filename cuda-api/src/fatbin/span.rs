@@ -80,7 +80,7 @@ pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
     }
     let text = CStr::from_bytes_until_nul(bytes).map_err(|_| FatbinError::UnknownFormat)?;
     let text = text.to_bytes_with_nul();
-    if super::looks_like_text(text) { Ok(text) } else { Err(FatbinError::UnknownFormat) }
+    if super::is_ptx(text) { Ok(text) } else { Err(FatbinError::UnknownFormat) }
 }
 
 /// # Safety
@@ -111,7 +111,7 @@ unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
     } else {
         // SAFETY: PTX ends with a zero.
         let text = unsafe { CStr::from_ptr(start.cast()) }.to_bytes_with_nul();
-        if !super::looks_like_text(text) {
+        if !super::is_ptx(text) {
             return Err(FatbinError::UnknownFormat);
         }
         (SpanKind::Ptx, text.len())
@@ -154,6 +154,15 @@ unsafe fn wrapper(start: *const u8) -> Result<Vec<Span>, FatbinError> {
         }
     }
     if spans.is_empty() { Err(FatbinError::UnknownFormat) } else { Ok(spans) }
+}
+
+/// Returns whether an image in memory is an ELF file.
+///
+/// # Safety
+/// There must be an image at the address, or a text that ends with a zero.
+pub unsafe fn is_elf(image: *const c_void) -> bool {
+    // SAFETY: the caller promises that the bytes are readable up to the first difference.
+    unsafe { begins_with(image.cast(), &ELF_MAGIC) }
 }
 
 /// # Safety

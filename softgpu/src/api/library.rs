@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_api::args::{In, Out, Text, check_handle};
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::fatbin::{self, ELF_MAGIC};
 use cuda_api::library_options;
 use cuda_api::sys::{
     CUdeviceptr, CUfunction, CUfunction_attribute, CUjit_option, CUkernel, CUlibrary,
@@ -14,9 +15,10 @@ use cuda_api::sys::{
 use super::entry::entries;
 use super::jit::Jit;
 use super::module::{attribute, image, parameter, set_attribute};
+use crate::ptx::source::Source;
 use crate::state::context::{Context, current};
 use crate::state::device::driver;
-use crate::state::image::parse;
+use crate::state::image::{LoadError, parse};
 use crate::state::module::{
     KERNELS, LIBRARIES, Library, LibraryKernel, Place, function_of, unload_library,
 };
@@ -64,6 +66,21 @@ fn variable(to: Out<CUdeviceptr>, size: Out<usize>, handle: CUlibrary, name: Tex
     store(to, size, found)
 }
 
+/// Loads a library from a parsed image. If the image is damaged, the log says so, but the call succeeds.
+fn load(
+    to: Out<CUlibrary>,
+    parsed: Result<Source, LoadError>,
+    is_elf: bool,
+    jit: &Jit,
+) -> CuResult {
+    let (handle, damage) = match Library::load(parsed, is_elf) {
+        Ok(loaded) => loaded,
+        Err(error) => return jit.report(Err(error)),
+    };
+    let _ = jit.report(damage);
+    to.set(handle as CUlibrary)
+}
+
 entries! {
     fn cuLibraryLoadData(
         to: Out<CUlibrary>,
@@ -81,8 +98,8 @@ entries! {
         // SAFETY: the program passes an array of `count` elements.
         unsafe { library_options::check(options, count, false) }?;
         // SAFETY: the program passes the address of an image.
-        let source = unsafe { image(at) };
-        to.set(jit.report(Library::load(source))? as CUlibrary)
+        let (source, is_elf) = unsafe { (image(at), !at.is_null() && fatbin::is_elf(at)) };
+        load(to, source, is_elf, &jit)
     }
 
     fn cuLibraryLoadFromFile(
@@ -101,7 +118,10 @@ entries! {
         // SAFETY: the program passes an array of `count` elements.
         unsafe { library_options::check(options, count, true) }?;
         let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
-        to.set(jit.report(Library::load(parse(&bytes)))? as CUlibrary)
+        if bytes.is_empty() {
+            return Err(CuError::INVALID_IMAGE);
+        }
+        load(to, parse(&bytes), bytes.starts_with(&ELF_MAGIC), &jit)
     }
 
     fn cuLibraryUnload(handle: CUlibrary) {

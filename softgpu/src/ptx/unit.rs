@@ -137,6 +137,31 @@ impl Function {
     }
 }
 
+/// The oldest target that NVIDIA's driver compiles.
+const OLDEST_TARGET: i32 = 20;
+/// The PTX version, as major * 10 + minor, in which each target was introduced.
+const FIRST_VERSIONS: &[(i32, i32)] = &[
+    (20, 20),
+    (30, 30),
+    (32, 40),
+    (35, 31),
+    (37, 41),
+    (50, 40),
+    (52, 41),
+    (53, 42),
+    (60, 50),
+    (61, 50),
+    (62, 50),
+    (70, 60),
+    (72, 61),
+    (75, 63),
+    (80, 70),
+    (86, 71),
+    (87, 74),
+    (89, 78),
+    (90, 78),
+];
+
 /// The declarations in a PTX text.
 #[derive(Debug)]
 pub struct Unit {
@@ -242,6 +267,9 @@ impl<'a> Parser<'a> {
 
     fn version(&mut self) -> Result<(), PtxError> {
         let at = self.scan.position();
+        if self.unit.ptx_version != 0 {
+            return Err(self.invalid(at, "a second '.version'"));
+        }
         // A version such as 8.10 isn't a fraction, so read its digits.
         self.scan.number().ok_or_else(|| self.invalid(at, "malformed '.version'"))?;
         let digits = self.scan.since(at);
@@ -262,9 +290,14 @@ impl<'a> Parser<'a> {
                 let suffix = name.chars().next_back().filter(char::is_ascii_lowercase);
                 let digits = suffix.map_or(name, |s| name.trim_end_matches(s));
                 self.unit.target = match digits.parse() {
-                    Ok(number) if (1..1000).contains(&number) => number,
+                    Ok(number) if (OLDEST_TARGET..1000).contains(&number) => number,
                     _ => return Err(self.invalid(at, format!("unknown target '{word}'"))),
                 };
+                let first = FIRST_VERSIONS.iter().find(|(target, _)| *target == self.unit.target);
+                if first.is_some_and(|(_, version)| self.unit.ptx_version < *version) {
+                    let text = format!("'.version' is too old for the target '{word}'");
+                    return Err(self.invalid(at, text));
+                }
                 self.unit.target_suffix = suffix;
             } else if !matches!(
                 word,
@@ -282,8 +315,7 @@ impl<'a> Parser<'a> {
         let at = self.scan.position();
         match self.scan.number() {
             Some(Number::Int(64, _)) => Ok(()),
-            Some(Number::Int(32, _)) => Err(unsupported(self.text, at, "32-bit addresses")),
-            _ => Err(self.invalid(at, "'.address_size' must be 32 or 64")),
+            _ => Err(self.invalid(at, "'.address_size' must be 64")),
         }
     }
 

@@ -57,7 +57,10 @@ fn found(file: &[u8]) -> Option<Vec<Found<'_>>> {
     };
     let contents = |at: usize, len: usize| file.get(at..at.checked_add(len)?);
     contents(table, size.checked_mul(count)?)?;
-    let (_, _, at, len) = header(names)?;
+    let (_, kind, at, len) = header(names)?;
+    if kind != STRTAB as usize {
+        return None;
+    }
     let strings = contents(at, len)?;
     let mut found = Vec::new();
     for index in 1..count {

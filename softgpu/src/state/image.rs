@@ -31,6 +31,9 @@ impl LoadError {
     }
 }
 
+/// The machine in the header of an ELF file with code for a GPU.
+const CUDA: [u8; 2] = [190, 0];
+
 impl From<PtxError> for LoadError {
     fn from(error: PtxError) -> Self {
         let code = match &error {
@@ -57,6 +60,9 @@ pub(crate) fn units(bytes: &[u8]) -> Result<Vec<Unit>, LoadError> {
         return texts.into_iter().map(text).collect();
     }
     if bytes.starts_with(b"\x7fELF") {
+        if elf::sections(bytes).is_none() || bytes.get(18..20) != Some(&CUDA) {
+            return Err(LoadError { code: CuError::INVALID_IMAGE, ..no_ptx(bytes) });
+        }
         let texts = elf::texts(bytes).ok_or_else(|| no_ptx(bytes))?;
         return texts.into_iter().map(ptx).collect();
     }
@@ -67,8 +73,11 @@ pub(crate) fn units(bytes: &[u8]) -> Result<Vec<Unit>, LoadError> {
 }
 
 fn text(bytes: &[u8]) -> Result<Unit, LoadError> {
+    if !fatbin::is_ptx(bytes) {
+        return Err(LoadError::new(CuError::INVALID_IMAGE, "the image is not PTX text"));
+    }
     let text = String::from_utf8(bytes.to_vec())
-        .map_err(|_| LoadError::new(CuError::INVALID_IMAGE, "the image is not PTX text"))?;
+        .map_err(|_| LoadError::new(CuError::INVALID_PTX, "the PTX text is not UTF-8"))?;
     ptx(text)
 }
 
@@ -119,7 +128,7 @@ fn from_fatbin(bytes: &[u8]) -> Result<Unit, LoadError> {
         let Some(Image::Ptx(text)) = entry.image(MAX_TEXT).map_err(damaged)? else {
             return Err(LoadError::new(CuError::INVALID_IMAGE, "the fatbin's PTX is invalid"));
         };
-        match ptx(text.trim_end_matches('\0').to_owned()) {
+        match self::text(text.trim_end_matches('\0').as_bytes()) {
             Ok(unit) => return Ok(unit),
             Err(failed) => error = error.or(Some(failed)),
         }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_api::error::CuError;
+use cuda_api::fatbin::ELF_MAGIC;
 use cuda_api::sys::CUjitInputType as Input;
 
 use super::device::capability;
@@ -39,9 +40,14 @@ impl Link {
             return Err(LoadError::new(CuError::INVALID_VALUE, "the link is complete"));
         }
         let units = match kind {
-            Input::CU_JIT_INPUT_CUBIN | Input::CU_JIT_INPUT_PTX | Input::CU_JIT_INPUT_FATBINARY => {
-                image::units(bytes)?
-            }
+            Input::CU_JIT_INPUT_PTX | Input::CU_JIT_INPUT_FATBINARY => image::units(bytes)?,
+            Input::CU_JIT_INPUT_CUBIN => image::units(bytes).map_err(|error| {
+                // As with NVIDIA's driver, a damaged ELF file counts as one for another device.
+                match error.code == CuError::INVALID_IMAGE && bytes.starts_with(&ELF_MAGIC) {
+                    true => LoadError { code: CuError::NO_BINARY_FOR_GPU, ..error },
+                    false => error,
+                }
+            })?,
             Input::CU_JIT_INPUT_OBJECT => image::object_units(bytes)?,
             Input::CU_JIT_INPUT_LIBRARY => image::library_units(bytes)?,
             other => {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::fatbin::is_deferred;
 use cuda_api::texture_refs::registry;
 
 use super::context::Context;
@@ -216,8 +217,8 @@ pub(crate) fn unload(handle: usize) -> Option<()> {
 /// A library, whose module is loaded into each context that uses it.
 pub(crate) struct Library {
     pub(crate) handle: usize,
-    /// `None` if the image has no code that the device can run.
-    source: Option<Arc<Source>>,
+    /// The code, or the error of calls that look something up in it.
+    source: CuResult<Arc<Source>>,
     modules: Mutex<HashMap<u64, usize>>,
     managed: Option<Arc<ManagedVariables>>,
     pub(crate) kernels: Mutex<Vec<(String, usize)>>,
@@ -231,21 +232,26 @@ pub(crate) struct LibraryKernel {
 }
 
 impl Library {
-    /// Loads a library from a parsed image. As in NVIDIA's driver, an image without code for the
-    /// device is loaded as a library whose kernels and variables can't be used.
-    pub(crate) fn load(parsed: Result<Source, LoadError>) -> Result<usize, LoadError> {
-        let source = match parsed {
-            Ok(source) => Some(Arc::new(source)),
-            Err(error) if error.code == CuError::NO_BINARY_FOR_GPU => None,
-            Err(error) => return Err(error),
-        };
+    /// Loads a library from a parsed image. As in NVIDIA's driver, a library is loaded even if its
+    /// image is damaged. Returns the handle, and the error in the image. `is_elf` says whether it is an
+    /// ELF file.
+    pub(crate) fn load(
+        parsed: Result<Source, LoadError>,
+        is_elf: bool,
+    ) -> Result<(usize, Result<(), LoadError>), LoadError> {
         let (mut names, mut managed) = (Vec::new(), None);
-        if let Some(source) = &source {
+        let loaded = parsed.map(Arc::new).and_then(|source| {
             // Lower the code with a placeholder address to report errors when the library is loaded.
             Program::new(source.clone(), Bases::default()).check()?;
-            managed = ManagedVariables::new(source).map_err(no_memory)?.map(Arc::new);
+            managed = ManagedVariables::new(&source).map_err(no_memory)?.map(Arc::new);
             names.extend(source.kernels().map(|(name, _)| name.to_owned()));
-        }
+            Ok(source)
+        });
+        let (source, error) = match loaded {
+            Ok(source) => (Ok(source), Ok(())),
+            Err(error) if is_deferred(error.code, is_elf) => (Err(error.code), Err(error)),
+            Err(error) => return Err(error),
+        };
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
             handle,
             source,
@@ -254,7 +260,7 @@ impl Library {
             kernels: Mutex::new(Vec::new()),
             names,
         });
-        Ok(handle)
+        Ok((handle, error))
     }
 
     /// Returns the library's module in a context. The first call for a context loads the module.
@@ -277,13 +283,13 @@ impl Library {
 
     /// Returns the library's code, if it has any that the device can run.
     fn source(&self) -> CuResult<&Arc<Source>> {
-        self.source.as_ref().ok_or(CuError::NO_BINARY_FOR_GPU)
+        self.source.as_ref().map_err(|error| *error)
     }
 
     /// Returns the memory of a managed variable.
     pub(crate) fn managed(&self, name: &str) -> Option<Place> {
         let bases = Bases { device: 0, managed: self.managed.as_ref()?.base() };
-        let mut variables = self.source.as_ref()?.named_variables(bases);
+        let mut variables = self.source().ok()?.named_variables(bases);
         let (_, address, variable) = variables.find(|(n, _, v)| *n == name && v.managed)?;
         Some(Place { address, size: variable.size as u64 })
     }

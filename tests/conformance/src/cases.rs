@@ -5,6 +5,7 @@
 
 mod arguments;
 mod array;
+mod bad_images;
 mod batch;
 mod before_init;
 mod capture;
@@ -103,6 +104,7 @@ const FAMILIES: &[&[Case]] = &[
     ipc::CASES,
     arguments::CASES,
     array::CASES,
+    bad_images::CASES,
     batch::CASES,
     texture::CASES,
     texture_ref::CASES,

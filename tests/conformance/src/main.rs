@@ -9,6 +9,7 @@
 //! cuda-conformance --arguments [KIND…] observes calls with null pointers and unknown flags
 //! cuda-conformance --pointer-attributes [KIND…] observes the attributes of pointers
 //! cuda-conformance --host-flags [KIND…] observes the flags of host memory
+//! cuda-conformance --bad-images [KIND…] observes calls that load or link damaged images
 //! cuda-conformance --graph-nodes [KIND…] observes parameters that nodes of graphs can't have
 //! cuda-conformance --visible-devices   observes which devices values of CUDA_VISIBLE_DEVICES select
 //! ```
@@ -26,6 +27,7 @@
 #![allow(clippy::macro_metavars_in_unsafe)]
 
 mod arguments;
+mod bad_images;
 mod case;
 mod cases;
 mod cuda;
@@ -48,12 +50,13 @@ use runner::{RUN_ONE, Selection};
 use std::process::ExitCode;
 
 /// The tables of calls and their outcomes on NVIDIA's library.
-const TABLES: [&table::Table; 6] = [
+const TABLES: [&table::Table; 7] = [
     &ended::TABLE,
     &arguments::TABLE,
     &pointer_attributes::TABLE,
     &visible_devices::TABLE,
     &host_flags::TABLE,
+    &bad_images::TABLE,
     &graph_nodes::TABLE,
 ];
 

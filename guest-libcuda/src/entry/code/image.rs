@@ -42,6 +42,9 @@ pub unsafe fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
 pub fn read_file(path: Text) -> CuResult<Vec<u8>> {
     let path = OsStr::from_bytes(path.get()?.to_bytes());
     let mut bytes = std::fs::read(path).map_err(|_| CuError::FILE_NOT_FOUND)?;
+    if bytes.is_empty() {
+        return Err(CuError::INVALID_IMAGE);
+    }
     if !bytes.contains(&0) {
         bytes.push(0);
     }

@@ -16,6 +16,7 @@ use crate::remembered::once;
 use crate::thread;
 use crate::windows;
 use cuda_api::args::{In, Out, Text};
+use cuda_api::fatbin::{ELF_MAGIC, is_deferred, is_elf};
 use cuda_api::library_options;
 use cuda_api::managed::Managed;
 use cuda_api::sys::CUlibraryOption;
@@ -26,7 +27,7 @@ use protocol::calls::{
     VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
 };
 use protocol::codec::Answer;
-use protocol::ids::KernelId;
+use protocol::ids::{KernelId, LibraryId};
 use protocol::limits::{KERNEL_NAME_BYTES_MAX, MORE_KERNEL_NAME_BYTES_MAX, MORE_KERNELS_MAX};
 use protocol::structs::ParameterPlace;
 use std::ffi::c_void;
@@ -41,8 +42,30 @@ const MORE_AT_FIRST: usize = 8;
 const KERNELS_ROOM: usize =
     2 * LAYOUT_ROOM + MORE_KERNEL_NAME_BYTES_MAX + 4 * MORE_KERNELS_MAX + 32;
 
-fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
+/// Loads a library. If its image is damaged, the calls that look something up in it return the error.
+fn load(out: Out<Handle>, image: CuResult<&[u8]>, is_elf: bool, jit: &JitOptions) -> CuResult {
     let driver = driver()?;
+    let (id, failed) = match image.and_then(|image| send_library(driver, image, jit)) {
+        Ok(id) => (id, None),
+        Err(error) if is_deferred(error, is_elf) => (driver.session.mint(), Some(error)),
+        Err(error) => return Err(error),
+    };
+    let library = Library {
+        id,
+        failed,
+        kernels: Default::default(),
+        modules: Default::default(),
+        functions: Default::default(),
+        globals: Default::default(),
+        kernel_count: Default::default(),
+        managed: Default::default(),
+        holds_primary: Default::default(),
+    };
+    out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
+}
+
+/// Sends a library's image to the worker, which loads it.
+fn send_library(driver: &Driver, image: &[u8], jit: &JitOptions) -> CuResult<LibraryId> {
     let started = Instant::now();
     let sent = send(driver, image)?;
     let id = driver.session.mint();
@@ -66,23 +89,19 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         jit.store_logs(&answer.info, &answer.error);
     }
     replied.result()?;
-    let library = Library {
-        id,
-        kernels: Default::default(),
-        modules: Default::default(),
-        functions: Default::default(),
-        globals: Default::default(),
-        kernel_count: Default::default(),
-        managed: Default::default(),
-        holds_primary: Default::default(),
-    };
-    out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
+    Ok(id)
+}
+
+/// Returns a library, unless its image is damaged.
+fn loaded(driver: &Driver, handle: Handle) -> CuResult<Arc<Library>> {
+    let library: Arc<Library> = driver.handles.get(handle)?;
+    library.failed.map_or(Ok(library), Err)
 }
 
 /// Returns the handle of the kernel with this name in a library. If this asks the worker, it also
 /// gets kernels that the program may look up next.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
-    let library: Arc<Library> = driver.handles.get(handle)?;
+    let library = loaded(driver, handle)?;
     let mut known = library.kernels.lock();
     if let Some(&kernel) = known.get(name.as_bytes()) {
         return Ok(kernel);
@@ -114,7 +133,7 @@ fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
 
 /// Returns the handle of the module into which a library is loaded in the current context.
 pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
-    let library: Arc<Library> = driver.handles.get(handle)?;
+    let library = loaded(driver, handle)?;
     let context = current()?;
     let mut modules = library.modules.lock();
     if let Some(&module) = modules.get(&context.id()) {
@@ -182,6 +201,9 @@ fn managed_in_context(
 
 fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
     let library: Arc<Library> = driver.handles.get(handle)?;
+    if library.failed.is_some() {
+        return Ok(0);
+    }
     let call = CuLibraryGetKernelCount { lib: library.id };
     once(&library.kernel_count, || Ok(driver.session.call(&call)?.count))
 }
@@ -189,6 +211,9 @@ fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
 /// Returns the handles of the first `count` kernels of a library.
 pub fn kernels(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Handle>> {
     let library: Arc<Library> = driver.handles.get(handle)?;
+    if library.failed.is_some() {
+        return Ok(Vec::new());
+    }
     let call = VcudaLibraryKernelNames { lib: library.id };
     let names = driver.session.call_with_room(&call, KERNEL_NAME_BYTES_MAX + 16)?.names;
     names.iter().take(count).map(|name| kernel(driver, handle, name)).collect()
@@ -211,7 +236,8 @@ entries! {
         // SAFETY: the program passes an array of `count` options.
         unsafe { library_options::check(options, count, false) }?;
         // SAFETY: the program passes a pointer to an image.
-        load(out, unsafe { bytes_of(code) }?, &jit)
+        let (image, is_elf) = unsafe { (bytes_of(code), is_elf(code)) };
+        load(out, image, is_elf, &jit)
     }
 
     fn cuLibraryLoadFromFile(
@@ -226,7 +252,8 @@ entries! {
         let jit = unsafe { JitOptions::read(jit_count, jit_options, jit_values) }?;
         // SAFETY: the program passes an array of `count` options.
         unsafe { library_options::check(options, count, true) }?;
-        load(out, in_file(&read_file(path)?)?, &jit)
+        let file = read_file(path)?;
+        load(out, in_file(&file), file.starts_with(&ELF_MAGIC), &jit)
     }
 
     fn cuLibraryUnload(handle: Handle) {
@@ -240,6 +267,9 @@ entries! {
         }
         for (_, function) in library.functions.lock().drain() {
             let _ = driver.handles.remove::<Arc<Function>>(function);
+        }
+        if library.failed.is_some() {
+            return Ok(());
         }
         driver.session.mirrors.forget_library(library.id);
         forget(driver, &library.kernels, &library.globals);
@@ -268,7 +298,7 @@ entries! {
         address: Out<u64>, bytes: Out<usize>, library: Handle, name: Text,
     ) {
         let driver = context::driver()?;
-        let library: Arc<Library> = driver.handles.get(library)?;
+        let library = loaded(driver, library)?;
         let name = name.name()?;
         let (at, len) = global(driver, &library.globals, name, || {
             let call = VcudaLibraryGetGlobal { library: library.id, name };
@@ -281,7 +311,7 @@ entries! {
     }
 
     fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: Text) {
-        let library: Arc<Library> = driver()?.handles.get(library)?;
+        let library = loaded(driver()?, library)?;
         let name = name.name()?;
         if !address.is_wanted() && !bytes.is_wanted() {
             return Err(CuError::INVALID_VALUE);

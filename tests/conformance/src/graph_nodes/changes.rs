@@ -1,12 +1,11 @@
 //! Changes of valid parameters.
 
-use super::node::graph;
 use crate::arguments::objects::{Objects, keep};
 use crate::cuda::{Outcome, cu};
 use cuda_api::sys::{
-    CUfunction, CUgraphChildGraphNodeOwnership, CUgraphConditionalNodeType, CUgraphNodeParams,
-    CUgraphNodeType, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocationType,
-    CUmemorytype, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
+    CUfunction, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphConditionalNodeType,
+    CUgraphNodeParams, CUgraphNodeType, CUmemAllocationHandleType, CUmemAllocationType,
+    CUmemLocationType, CUmemorytype, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
 };
 use std::ptr::null_mut;
 
@@ -15,6 +14,11 @@ type Change = fn(&mut Objects<'_>, &mut CUgraphNodeParams) -> Outcome;
 
 /// A change and its name.
 pub type Named = (&'static str, Change);
+
+/// Returns the graph that contains the node.
+pub fn graph(objects: &mut Objects<'_>) -> Outcome<CUgraph> {
+    Ok(objects.graphs("hGraph", "CUgraph")? as CUgraph)
+}
 
 /// Lists changes of the parameters in a field of the union:
 /// `changes! { kernel, "no grid" => |p, _objects| p.gridDimX = 0 }`.

@@ -1,12 +1,11 @@
 //! A type of node, and the calls for it.
 
-use super::changes;
+use super::changes::{self, graph};
 use crate::arguments::call::{Argument, call};
 use crate::arguments::objects::{Objects, keep};
 use crate::cuda::{Outcome, cu};
 use cuda_api::sys::{
-    CUgraph, CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Union,
-    CUgraphNodeType,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Union, CUgraphNodeType,
 };
 use std::ptr::{null, null_mut};
 
@@ -36,11 +35,6 @@ pub enum Form {
     Word,
     /// They get none.
     None,
-}
-
-/// Returns the graph that contains the node.
-pub fn graph(objects: &mut Objects<'_>) -> Outcome<CUgraph> {
-    Ok(objects.graphs("hGraph", "CUgraph")? as CUgraph)
 }
 
 impl Type {

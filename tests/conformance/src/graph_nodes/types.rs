@@ -1,7 +1,7 @@
 //! The types of nodes, except those for semaphores.
 
-use super::changes;
-use super::node::{Form, Type, graph};
+use super::changes::{self, graph};
+use super::node::{Form, Type};
 use crate::arguments::objects::Objects;
 use crate::cuda::{Outcome, cu};
 use cuda_api::sys::{

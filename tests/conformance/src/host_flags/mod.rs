@@ -61,7 +61,10 @@ const KINDS: &[(&str, Create)] = &[
 ];
 
 fn code(called: &Called) -> Result<(), u32> {
-    called.as_ref().map(|()| ()).map_err(|failed| failed.error.0)
+    match called {
+        Ok(()) => Ok(()),
+        Err(failed) => Err(failed.error.0),
+    }
 }
 
 fn number(called: &Called) -> u32 {

@@ -6,9 +6,10 @@
 //! checked before the driver gets the image. If the driver still reads past the end, it reads
 //! zeros.
 
+use std::borrow::Cow;
 use std::ffi::{CString, c_void};
 
-use cuda_api::fatbin::{ELF_MAGIC, Entry, FATBIN_MAGIC, Fatbin, Kind, prefix};
+use cuda_api::fatbin::{ELF_MAGIC, Entry, FATBIN_MAGIC, Fatbin, Kind, is_ptx, prefix};
 use cuda_api::sys::CUjitInputType;
 use protocol::ids::BlobId;
 
@@ -33,7 +34,12 @@ impl Image {
     /// Copies an image, after checking that it has one of these formats.
     pub(in crate::calls) fn new(bytes: &[u8], accepted: &[Format]) -> CuResult<Self> {
         if !Format::of(bytes).is_some_and(|format| accepted.contains(&format)) {
-            return Err(CuError::INVALID_IMAGE);
+            // For PTX with bytes that aren't text, this is the error of NVIDIA's compiler.
+            let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+            return Err(match is_ptx(text) {
+                true => CuError::INVALID_PTX,
+                false => CuError::INVALID_IMAGE,
+            });
         }
         let mut words = vec![0u64; (bytes.len() + TAIL).div_ceil(8)];
         // SAFETY: the vector has room for the bytes; the two don't overlap.
@@ -93,14 +99,12 @@ impl Format {
     }
 }
 
-/// Returns the bytes in the call itself or, if the call names a blob, those in the blob, if they
-/// have one of these formats.
-fn sent(cx: &Cx<'_>, blob: BlobId, inline: &[u8], accepted: &[Format]) -> CuResult<Image> {
-    if blob == BlobId::INLINE {
-        return Image::new(inline, accepted);
+/// Returns the bytes in the call itself or, if the call names a blob, those in the blob.
+fn sent<'a>(cx: &Cx<'_>, blob: BlobId, inline: &'a [u8]) -> CuResult<Cow<'a, [u8]>> {
+    match blob {
+        BlobId::INLINE => Ok(inline.into()),
+        blob => Ok(lock(&cx.shared.blobs).take(blob)?.into()),
     }
-    let bytes = lock(&cx.shared.blobs).take(blob)?;
-    Image::new(&bytes, accepted)
 }
 
 /// Takes a part of the session's budget of host memory, for the image in a call or in the blob that
@@ -119,7 +123,7 @@ pub(in crate::calls) fn discard(cx: &Cx<'_>, blob: BlobId) {
 /// use: cubins for them, and PTX. Other entries would make no difference on a GPU, and the VM isn't
 /// charged for their memory.
 pub(in crate::calls) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
-    let image = sent(cx, blob, inline, PROGRAMS)?;
+    let image = Image::new(&sent(cx, blob, inline)?, PROGRAMS)?;
     if Format::of(image.bytes()) != Some(Format::Fatbin) {
         return Ok(image);
     }
@@ -155,7 +159,14 @@ pub(in crate::calls) fn link_input(
         CUjitInputType::CU_JIT_INPUT_LIBRARY => &[Format::Archive],
         _ => &[],
     };
-    sent(cx, blob, inline, accepted)
+    let bytes = sent(cx, blob, inline)?;
+    Image::new(&bytes, accepted).map_err(|error| {
+        // As with NVIDIA's driver, a damaged cubin counts as one for another device.
+        match kind == CUjitInputType::CU_JIT_INPUT_CUBIN && bytes.starts_with(&ELF_MAGIC) {
+            true => CuError::NO_BINARY_FOR_GPU,
+            false => error,
+        }
+    })
 }
 
 /// Converts a name from the guest to a C string.
