@@ -235,12 +235,16 @@ impl Memory {
         (gone.collect(), slabs.forget_context(context))
     }
 
-    /// Returns whether a range overlaps registered or pinned host memory.
-    pub fn overlaps_host(&self, base: u64, len: u64) -> bool {
+    /// Returns the error of registering a range that overlaps host memory from CUDA: one that is
+    /// registered already, or one that can't be.
+    pub fn check_unregistered(&self, base: u64, len: u64) -> CuResult {
         let map = self.map.read();
-        map.range(..base.saturating_add(len))
-            .next_back()
-            .is_some_and(|(_, a)| a.base + a.len > base && !a.kind.is_device())
+        let last = map.range(..base.saturating_add(len)).next_back().map(|(_, last)| last);
+        match last.filter(|last| last.base + last.len > base).map(|last| last.kind) {
+            Some(Kind::Registered { .. }) => Err(CuError::HOST_MEMORY_ALREADY_REGISTERED),
+            Some(kind) if !kind.is_device() => Err(CuError::INVALID_VALUE),
+            _ => Ok(()),
+        }
     }
 
     /// Returns how a copy of `len` bytes can reach the memory at an address.
@@ -343,7 +347,8 @@ mod tests {
         assert_eq!(memory.place(0x77_0020, 8), Ok(place));
         assert_eq!(memory.find_device(0x77_0020).unwrap().base, 0x5010);
         assert!(memory.find_device(0x5020).is_none());
-        assert!(memory.overlaps_host(0x5000, 0x11));
-        assert!(!memory.overlaps_host(0x5000, 0x10));
+        let overlap = memory.check_unregistered(0x5000, 0x11);
+        assert_eq!(overlap, Err(CuError::HOST_MEMORY_ALREADY_REGISTERED));
+        assert_eq!(memory.check_unregistered(0x5000, 0x10), Ok(()));
     }
 }

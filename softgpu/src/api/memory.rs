@@ -73,8 +73,10 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     if start == 0 || size == 0 || flags & !REGISTER_FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    if memory::overlaps(start, size) {
-        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
+    match memory::overlapping(start, size) {
+        Some(Memory::Registered(_)) => return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED),
+        Some(_) => return Err(CuError::INVALID_VALUE),
+        None => {}
     }
     let read_only = flags & CU_MEMHOSTREGISTER_READ_ONLY != 0;
     if !mapping::writable(start, size).is_some_and(|writable| writable || read_only) {

@@ -277,12 +277,11 @@ pub(crate) fn at(address: u64) -> Option<Allocation> {
     lock().get(&address).copied()
 }
 
-/// Returns whether an interval overlaps a tracked one.
-pub(crate) fn overlaps(start: u64, size: u64) -> bool {
+/// Returns how the memory of a tracked interval was created that overlaps this one.
+pub(crate) fn overlapping(start: u64, size: u64) -> Option<Memory> {
     let end = start.saturating_add(size);
-    let allocations = lock();
-    let before = allocations.range(..end).next_back();
-    before.is_some_and(|(_, a)| a.end() > start)
+    let (_, last) = lock().range(..end).next_back().map(|(start, a)| (*start, *a))?;
+    (last.end() > start).then_some(last.memory)
 }
 
 /// Stops tracking the allocation that starts at an address. Frees the memory unless the program

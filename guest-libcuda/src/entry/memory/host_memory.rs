@@ -271,9 +271,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     let pages = end.ok_or(CuError::INVALID_VALUE)? - page;
     let mut registering = driver.memory.registering.lock();
     // Other registered memory can lie in the same pages, but not in the same bytes.
-    if driver.memory.overlaps_host(at as u64, bytes as u64) {
-        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
-    }
+    driver.memory.check_unregistered(at as u64, bytes as u64)?;
     if windows::is_pinned(page) {
         // The memory is in an unused part of a slab.
         return Err(CuError::INVALID_VALUE);

@@ -148,6 +148,33 @@ cases! {
         refused!(cu!(cuda, cuMemHostRegister(at, 0, 0)), INVALID_VALUE);
     }
 
+    fn memory_from_cuda_cannot_be_registered(cuda, primary) {
+        let pages = 4 * 4096;
+        let mut hosts = [0, 4].map(|_| null_mut());
+        for (host, flags) in hosts.iter_mut().zip([0, 4]) {
+            cu!(cuda, cuMemHostAlloc(host, pages, flags))?;
+        }
+        let managed = get!(cuda, cuMemAllocManaged(@, pages, 1))?;
+        let device = get!(cuda, cuMemAlloc_v2(@, pages))?;
+        // All of it, parts of it, and ranges that begin before it or end behind it.
+        let ranges = &[(0, 4), (0, 1), (1, 1), (3, 2), (-1, 2), (-1, 6)][..];
+        let pinned = hosts.map(|host| (host as u64, ranges));
+        for (start, ranges) in pinned.into_iter().chain([(managed, &ranges[..2]), (device, &ranges[..1])]) {
+            for (offset, len) in ranges {
+                let (at, len) = (start.wrapping_add_signed(offset * 4096), len * 4096);
+                for flags in [0, MAPPED] {
+                    let registered = cu!(cuda, cuMemHostRegister_v2(at as *mut _, len, flags));
+                    refused!(registered, INVALID_VALUE);
+                }
+            }
+        }
+        for host in hosts {
+            cu!(cuda, cuMemFreeHost(host))?;
+        }
+        cu!(cuda, cuMemFree_v2(managed))?;
+        cu!(cuda, cuMemFree_v2(device))?;
+    }
+
     fn registered_buffers_can_lie_in_one_page(cuda, primary) {
         let (_, add) = cuda.kernel(FILL, c"add")?;
         let mut area = Box::new([Page([1; 4096]), Page([1; 4096]), Page([1; 4096])]);
