@@ -12,6 +12,7 @@ const INVALID_VALUE: c_uint = 1;
 const OUT_OF_MEMORY: c_uint = 2;
 const INVALID_HANDLE: c_uint = 400;
 const NOT_READY: c_uint = 600;
+const ILLEGAL_ADDRESS: c_uint = 700;
 
 /// A kernel that adds 1 to each of 32 words.
 const INCREMENT: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n\
@@ -150,6 +151,23 @@ fn test_registered_memory_has_its_own_address() {
     fails!(713, cuMemHostUnregister(memory));
     let nowhere = 0x3fff_0000_0000u64 as *mut c_void;
     fails!(INVALID_VALUE, cuMemHostRegister_v2(nowhere, 4096, 0));
+}
+
+#[test]
+fn test_values_written_to_read_only_memory_fail_in_their_context() {
+    const READ_ONLY: c_uint = 8;
+    let _one = context();
+    let mut own = 0;
+    ok!(cuCtxCreate_v2(&mut own, 0, 0));
+    let (protection, flags) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: this maps new memory.
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, flags, -1, 0) };
+    let mut at = 0;
+    ok!(cuMemHostRegister_v2(page, 4096, READ_ONLY));
+    ok!(cuMemHostGetDevicePointer_v2(&mut at, page, 0));
+    ok!(cuStreamWriteValue32_v2(0, at, 7, 0));
+    fails!(ILLEGAL_ADDRESS, cuCtxSynchronize());
+    ok!(cuCtxDestroy_v2(own));
 }
 
 #[test]

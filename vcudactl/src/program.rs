@@ -63,8 +63,9 @@ pub fn main() -> ExitCode {
 /// Returns clap's suggestion for a misspelled command, option, or value, or says how to change a setting
 /// for which `vm set` has no option.
 fn suggestion(error: &clap::Error) -> String {
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
-        (error.kind(), error.get(ContextKind::InvalidArg))
+    let sets = std::env::args().any(|argument| argument == "set");
+    if let (true, ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
+        (sets, error.kind(), error.get(ContextKind::InvalidArg))
         && let Some(fixed) = SETTINGS.iter().filter(|setting| !setting.is_live()).find(|setting| {
             given.strip_prefix("--").is_some_and(|option| option == setting.option())
         })

@@ -31,7 +31,7 @@ pub struct Live {
     pub shared: Shared,
     pub max_command: usize,
     pub spin: SpinBudget,
-    /// The time for which a thread polls a completion word before it checks that the session goes on.
+    /// The time for which a thread polls a completion word before it checks that the session hasn't ended.
     pub word_spin: SpinBudget,
 }
 

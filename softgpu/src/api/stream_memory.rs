@@ -58,19 +58,22 @@ pub(crate) fn run(operation: Operation, errors: &Errors) {
                 }
             }
         }
-        Kind::CU_STREAM_MEM_OP_WRITE_VALUE_32
-            if !errors.failed() && memory::accessible(address, 4) =>
-        {
-            // SAFETY: the address was checked to be aligned, and is accessible.
+        _ if errors.failed() => {}
+        Kind::CU_STREAM_MEM_OP_WRITE_VALUE_32 if memory::writable(address, 4) => {
+            // SAFETY: the address was checked to be aligned, and kernels may write there.
             let word = unsafe { AtomicU32::from_ptr(address as *mut u32) };
             word.store(value as u32, Ordering::SeqCst);
         }
-        Kind::CU_STREAM_MEM_OP_WRITE_VALUE_64
-            if !errors.failed() && memory::accessible(address, 8) =>
-        {
+        Kind::CU_STREAM_MEM_OP_WRITE_VALUE_64 if memory::writable(address, 8) => {
             // SAFETY: as above.
             let word = unsafe { AtomicU64::from_ptr(address as *mut u64) };
             word.store(value, Ordering::SeqCst);
+        }
+        // The memory is registered with READ_ONLY.
+        Kind::CU_STREAM_MEM_OP_WRITE_VALUE_32 | Kind::CU_STREAM_MEM_OP_WRITE_VALUE_64
+            if memory::accessible(address, 4) =>
+        {
+            errors.fail(CuError::ILLEGAL_ADDRESS);
         }
         _ => {}
     }

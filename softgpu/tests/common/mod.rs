@@ -51,6 +51,7 @@ unsafe extern "C" {
     pub fn cuStreamDestroy_v2(stream: usize) -> c_uint;
     pub fn cuStreamQuery(stream: usize) -> c_uint;
     pub fn cuStreamSynchronize(stream: usize) -> c_uint;
+    pub fn cuStreamWriteValue32_v2(stream: usize, at: u64, value: c_uint, flags: c_uint) -> c_uint;
     pub fn cuStreamWaitValue32_v2(stream: usize, at: u64, value: c_uint, flags: c_uint) -> c_uint;
     pub fn cuStreamWaitEvent(stream: usize, event: usize, flags: c_uint) -> c_uint;
     pub fn cuEventCreate(to: *mut usize, flags: c_uint) -> c_uint;

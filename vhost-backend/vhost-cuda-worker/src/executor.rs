@@ -7,8 +7,8 @@
 //!
 //! Rules for an executor:
 //! - [`Executor::execute`] runs on the ring reader's thread and must not block. Calls that may
-//!   block go to a mirror ([`Mirrors::seat`]), with the [`ReplyTo`] moved into the job. Calls that wait for the
-//!   GPU are kept in a list with their [`ReplyTo`], which [`Executor::poll`] checks.
+//!   block go to a mirror ([`Mirrors::seat`]), with the [`ReplyTo`] moved into the job. Calls that
+//!   wait for the GPU are kept in a list with their [`ReplyTo`], which [`Executor::poll`] checks.
 //! - Every command's [`ReplyTo`] is finished exactly once, from any thread. Dropping it replies
 //!   with CUDA_ERROR_UNKNOWN, so that no guest waits forever. For a posted command, finishing
 //!   records the error, if any, and writes no reply.

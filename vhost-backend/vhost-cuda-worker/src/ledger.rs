@@ -446,8 +446,8 @@ impl Question {
     }
 }
 
-/// Sends a request to the broker and waits for the reply, which isn't `Later`. If the broker is gone or its reply is
-/// invalid, ends the worker, because it can't account for memory any more.
+/// Sends a request to the broker and waits for the reply, which isn't `Later`. If the broker is gone or
+/// its reply is invalid, ends the worker, because it can't account for memory any more.
 fn ask(socket: &OwnedFd, question: &ToBroker) -> ToWorker {
     let (mut pause, longest) = PAUSES;
     loop {

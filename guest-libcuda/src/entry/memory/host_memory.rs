@@ -12,7 +12,6 @@ use crate::thread;
 use crate::transport::TransportError;
 use crate::windows::{self, PAGE};
 use cuda_api::args::Out;
-
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
@@ -249,9 +248,13 @@ pub fn forget(driver: &Driver, gone: Vec<Allocation>, slabs: Vec<Slab>) {
 
 /// Returns whether all pages of an interval are mapped.
 fn is_mapped(page: usize, bytes: usize) -> bool {
-    let mut resident = vec![0; bytes / PAGE];
-    // SAFETY: mincore doesn't access the memory at the address, and the result has a byte for each page.
-    unsafe { libc::mincore(page as *mut _, bytes, resident.as_mut_ptr()) == 0 }
+    let mut resident = [0; 1024];
+    (page..page + bytes).step_by(resident.len() * PAGE).all(|at| {
+        let len = (page + bytes - at).min(resident.len() * PAGE);
+        // SAFETY: mincore doesn't access the memory at the address, and the result has a byte for each
+        // page.
+        unsafe { libc::mincore(at as *mut _, len, resident.as_mut_ptr()) == 0 }
+    })
 }
 
 fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
@@ -379,5 +382,18 @@ entries! {
     fn cuMemHostGetFlags(flags: Out<u32>, at: usize) {
         flags.check()?;
         flags.set(host(context::driver()?, at)?.flags)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_interval_can_be_looked_up() {
+        let pages = vec![1u8; 3000 * PAGE];
+        let first = (pages.as_ptr() as usize).next_multiple_of(PAGE);
+        assert!(is_mapped(first, 2999 * PAGE));
+        assert!(!is_mapped(first, 1 << 60));
     }
 }

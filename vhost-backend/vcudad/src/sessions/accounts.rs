@@ -71,8 +71,8 @@ const PIECE: u64 = 2 << 20;
 /// A session that makes no calls for so long gives back its credit and the memory that it keeps, in
 /// ns.
 const IDLE: u64 = 10_000_000_000;
-/// A request waits at most so long for memory that workers keep, in ns. The driver may free it only
-/// when the VM next has the GPU.
+/// A request waits at most so long for memory that workers keep, in ns. The driver can take long to
+/// free it, for example if it waits for a kernel that is off the GPU.
 const PATIENCE: u64 = 5_000_000_000;
 /// The workers of a VM keep no memory on a GPU for so long after a request has needed it, in ns.
 const SHORTAGE: u64 = 2 * PATIENCE;
@@ -678,7 +678,7 @@ struct Credited {
     gpu: GpuId,
     /// Both together.
     bytes: u64,
-    /// What it keeps.
+    /// The part that it keeps.
     kept: u64,
     granted: i64,
 }

@@ -60,6 +60,8 @@ impl Worker {
         let mut latest = None;
         while !link.stop.load(Ordering::Relaxed) {
             while let Some(cmd) = ring.pop(&mut args).unwrap() {
+                // The test may look as soon as it has the reply.
+                self.opcodes.lock().push(cmd.opcode);
                 let with_word = match cmd.opcode {
                     VcudaStreamSynchronize::OPCODE => {
                         let call = VcudaStreamSynchronize::decode(&args).unwrap();
@@ -91,7 +93,6 @@ impl Worker {
                     None if cmd.flags & CMD_WAITED != 0 => reply(cmd.reply as usize, 0, 0),
                     None => {}
                 }
-                self.opcodes.lock().push(cmd.opcode);
             }
             match acts.recv_timeout(Duration::from_micros(50)) {
                 Ok(Act::Arm) => {

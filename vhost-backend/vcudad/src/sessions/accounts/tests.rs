@@ -572,7 +572,7 @@ fn a_request_waits_for_what_is_kept_but_not_for_long() {
     sessions.verify();
 }
 
-/// What a session itself keeps counts against its limit, and against its request for shared memory.
+/// The memory that a session itself keeps counts against its limit, and against its request for shared memory.
 #[test]
 fn a_session_that_joins_shared_memory_waits_for_what_it_keeps() {
     let mut sessions = Sessions::new(quota(60 * MIB, Some(20 * MIB)));

@@ -225,6 +225,24 @@ fn memory_to_which_something_else_refers_is_not_kept() {
 }
 
 #[test]
+fn a_session_that_has_used_two_gpus_keeps_nothing() {
+    let test = "a_session_that_has_used_two_gpus_keeps_nothing";
+    alone_in(test, &[("SOFTGPU_DEVICES", "2")], |mut bench| {
+        bench.offer_kept();
+        let a = bench.alloc(4 << 20);
+        bench.free(a);
+        assert_eq!(bench.kept(), 4 * MIB);
+        let other = ContextId(78);
+        bench.good(&VcudaPrimaryCtxRetain { dev: 1, ctx: other });
+        bench.good(&VcudaPrimaryCtxRelease { dev: 1, ctx: other });
+        // Memory that is allocated now may lack access by the second GPU.
+        let a = bench.alloc(6 << 20);
+        bench.free(a);
+        assert_eq!(bench.kept(), 4 * MIB);
+    });
+}
+
+#[test]
 fn what_is_kept_is_freed_with_its_context() {
     alone("what_is_kept_is_freed_with_its_context", |mut bench| {
         bench.offer_kept();
@@ -242,7 +260,7 @@ fn what_is_kept_is_freed_with_its_context() {
     });
 }
 
-/// The broker recalls what is kept while the driver frees an allocation, and the reader goes on.
+/// The broker recalls kept memory while the driver frees an allocation, and the reader doesn't wait.
 #[test]
 fn a_recall_delays_no_call() {
     alone("a_recall_delays_no_call", |mut bench| {

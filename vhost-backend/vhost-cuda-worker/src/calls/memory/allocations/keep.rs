@@ -29,6 +29,12 @@ pub(in crate::calls) fn keep(cx: &Cx<'_>, mapping: Mapping) -> Result<(), Vec<Ma
     if mapping.charged != Charged::Alone || !ledger.may_keep(device) || has_other_work(cx) {
         return Err(Vec::new());
     }
+    // A GPU that the session has used since, or uses next, may lack access to a kept mapping. No GPU is
+    // added before the mapping is listed.
+    let accessors = cx.shared.memory.peers.accessors();
+    if accessors.len() > 1 {
+        return Err(Vec::new());
+    }
     if lock(plan).kept.len() >= MOST {
         return Err(oldest(cx, device, 1));
     }
