@@ -105,8 +105,8 @@ impl Exporter {
         })
     }
 
-    /// The ways in which it ends.
-    fn ends(&self) -> Vec<(&'static str, Call)> {
+    /// The ways in which it ends. After a kill, `wait` waits until the host knows it.
+    fn ends(&self, wait: fn(&Cuda, CUipcMemHandle) -> Called) -> Vec<(&'static str, Call)> {
         let [destroyed, reset, killed] = [&self.peer; 3].map(Rc::clone);
         let memory = self.memory;
         calls! {
@@ -114,7 +114,7 @@ impl Exporter {
             "exporter-reset" => |_cuda| order(&reset, RESET),
             "exporter-kill" => |cuda| {
                 kill(&killed)?;
-                forgotten(cuda, memory)
+                wait(cuda, memory)
             },
         }
     }
@@ -179,7 +179,7 @@ fn exported_memory(cuda: &Cuda) -> Outcome<Object> {
 
 fn memory_handle(_: &Cuda) -> Outcome<Object> {
     let exporter = Exporter::start()?;
-    let (handle, ends) = (exporter.memory, exporter.ends());
+    let (handle, ends) = (exporter.memory, exporter.ends(forgotten));
     let calls = calls! { "open" => |cuda| open(cuda, handle).map(drop) };
     Ok(Object::new(calls, ends).keeping(exporter))
 }
@@ -187,7 +187,8 @@ fn memory_handle(_: &Cuda) -> Outcome<Object> {
 fn opened_memory(cuda: &Cuda) -> Outcome<Object> {
     let exporter = Exporter::start()?;
     let pointer = open(cuda, exporter.memory)?;
-    let (mut calls, mut ends) = (of_memory(pointer), exporter.ends());
+    // As long as this process has the memory open, it can be opened again.
+    let (mut calls, mut ends) = (of_memory(pointer), exporter.ends(|_, _| Ok(())));
     calls.extend(calls! { "close" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
     ends.extend(calls! { "end" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
     Ok(Object::new(calls, ends).keeping(exporter))
@@ -195,7 +196,7 @@ fn opened_memory(cuda: &Cuda) -> Outcome<Object> {
 
 fn event_handle(_: &Cuda) -> Outcome<Object> {
     let exporter = Exporter::start()?;
-    let (handle, ends) = (exporter.event, exporter.ends());
+    let (handle, ends) = (exporter.event, exporter.ends(forgotten));
     let calls = calls! { "open" => |cuda| open_event(cuda, handle).map(drop) };
     Ok(Object::new(calls, ends).keeping(exporter))
 }
@@ -210,7 +211,7 @@ fn opened_event(cuda: &Cuda) -> Outcome<Object> {
         "wait" => |cuda| cu!(cuda, cuStreamWaitEvent(null_mut(), event, 0)),
         "destroy" => |cuda| cu!(cuda, cuEventDestroy_v2(event)),
     };
-    let mut ends = exporter.ends();
+    let mut ends = exporter.ends(forgotten);
     ends.extend(calls! { "end" => |cuda| cu!(cuda, cuEventDestroy_v2(event)) });
     Ok(Object::new(calls, ends).keeping(exporter))
 }
