@@ -15,7 +15,7 @@ pub type Cell = (String, String);
 
 /// Runs a cell of a kind, and returns its outcome. Runs `before` immediately before the call that
 /// may hang.
-type Run = fn(&Cuda, kind: &str, cell: (&str, &str), before: &dyn Fn()) -> String;
+type Run = fn(&Cuda, kind: &str, cell: (&str, &str), before: &dyn Fn()) -> Outcome<String>;
 
 /// A table.
 pub struct Table {
@@ -54,6 +54,11 @@ impl Table {
         rows.filter_map(|row| row.rsplit_once(',')).collect()
     }
 
+    /// Runs a cell, and returns its outcome, or why its call couldn't be made.
+    fn outcome(&self, cuda: &Cuda, kind: &str, cell: (&str, &str), before: &dyn Fn()) -> String {
+        (self.run)(cuda, kind, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
+    }
+
     /// Checks every cell of a kind. Where no outcome is known, the call can return anything, and
     /// correct calls must succeed afterwards.
     pub fn check(&self, cuda: &Cuda, kind: &str) -> Outcome {
@@ -78,7 +83,7 @@ impl Table {
             });
         } else {
             for (row, column) in (self.cells)(cuda, kind)? {
-                let outcome = (self.run)(cuda, kind, (&row, &column), &|| ());
+                let outcome = self.outcome(cuda, kind, (&row, &column), &|| ());
                 if outlives(&outcome) {
                     // A kernel has failed in the primary context, so later cells need a new one.
                     let _ = cu!(cuda, cuDevicePrimaryCtxReset_v2(0));
@@ -196,7 +201,7 @@ impl Table {
                     }
                 });
             };
-            let outcome = (self.run)(&cuda, kind, (&row, &column), &watch);
+            let outcome = self.outcome(&cuda, kind, (&row, &column), &watch);
             if outlives(&outcome) {
                 stop(&outcome);
             }

@@ -16,7 +16,7 @@ mod structures;
 mod values;
 
 use crate::cuda::{Cuda, Failure, Outcome, cu};
-use crate::ended::works;
+use crate::ended;
 use crate::table::{Cell, Table};
 use call::Argument;
 use cuda_api::description::{PROTOTYPES, Prototype, prototype};
@@ -30,9 +30,7 @@ pub const TABLE: Table = Table {
     apart: true,
     kinds: || KINDS.iter().map(|(kind, _)| *kind).collect(),
     cells: |_, kind| Ok(entry_points(kind).flat_map(cells).collect()),
-    run: |cuda, _, cell, before| {
-        run(cuda, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
-    },
+    run: |cuda, _, cell, before| run(cuda, cell, before),
 };
 
 /// The kinds of entry points, and how their names begin. An entry point belongs to the first kind that
@@ -143,10 +141,7 @@ fn run(cuda: &Cuda, (name, column): (&str, &str), before: &dyn Fn()) -> Outcome<
         cu!(cuda, cuCtxDestroy_v2(current))?;
     }
     cuda.primary()?;
-    match works(cuda) {
-        Ok(()) => Ok(called.to_string()),
-        Err(failed) => Ok(format!("{called} then {}", failed.error.0)),
-    }
+    Ok(ended::outcome(cuda, called))
 }
 
 #[cfg(test)]

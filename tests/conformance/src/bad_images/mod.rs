@@ -7,7 +7,7 @@ mod damage;
 mod load;
 
 use crate::cuda::{Cuda, Failure, Outcome};
-use crate::ended::works;
+use crate::ended;
 use crate::table::Table;
 use damage::{Image, of_cubin, of_fatbin, of_ptx};
 
@@ -23,9 +23,7 @@ pub const TABLE: Table = Table {
         };
         Ok(images(cuda, kind)?.into_iter().flat_map(columns).collect())
     },
-    run: |cuda, kind, cell, before| {
-        outcome(cuda, kind, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
-    },
+    run: outcome,
 };
 
 /// Returns the images of a kind.
@@ -54,8 +52,5 @@ fn outcome(
     };
     before();
     let called = call(cuda, &image)?.map_or_else(|failed| failed.error.0, |()| 0);
-    Ok(match works(cuda) {
-        Ok(()) => called.to_string(),
-        Err(failed) => format!("{called} then {}", failed.error.0),
-    })
+    Ok(ended::outcome(cuda, called))
 }

@@ -1,6 +1,6 @@
 //! Streams, events, arrays, device memory, and executable graphs.
 
-use super::object::{Call, Kind, Object, calls, output};
+use super::object::{Call, Kind, Object, calls, of_memory, output};
 use crate::cuda::{Called, Cuda, Outcome, cu};
 use crate::images::floats;
 use cuda_api::sys::{
@@ -107,14 +107,11 @@ fn array(cuda: &Cuda) -> Outcome<Object> {
 
 fn memory(cuda: &Cuda) -> Outcome<Object> {
     let (pointer, which) = (cuda.alloc(64)?, Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
-    let calls = calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+    let mut calls = of_memory(pointer, which);
+    calls.extend(calls! {
         "free-async" => |cuda| cu!(cuda, cuMemFreeAsync(pointer, null_mut())),
         "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
-    };
+    });
     Ok(Object::new(calls, resets()))
 }
 

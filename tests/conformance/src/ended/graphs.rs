@@ -1,6 +1,6 @@
 //! Nodes of graphs, and memory that graphs allocate.
 
-use super::object::{Kind, Object, calls, output};
+use super::object::{Kind, Object, calls, of_memory};
 use crate::cuda::{Cuda, Outcome, cu};
 use cuda_api::sys::{
     CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraphNodeType, CUmemAllocationType,
@@ -60,14 +60,11 @@ fn memory(cuda: &Cuda) -> Outcome<Object> {
     cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
     cu!(cuda, cuGraphLaunch(exec, null_mut()))?;
     let (pointer, which) = (request.dptr, Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
-    let calls = calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+    let mut calls = of_memory(pointer, which);
+    calls.extend(calls! {
         "free-async" => |cuda| cu!(cuda, cuMemFreeAsync(pointer, null_mut())),
         "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
-    };
+    });
     let ends = calls! {
         "graph-destroy" => |cuda| cu!(cuda, cuGraphDestroy(graph)),
         "exec-destroy" => |cuda| cu!(cuda, cuGraphExecDestroy(exec)),

@@ -1,6 +1,6 @@
 //! Managed memory, and host memory that the driver knows.
 
-use super::object::{Call, Kind, Object, calls, output};
+use super::object::{Call, Kind, Object, calls, of_memory, output};
 use crate::cuda::{Cuda, Failure, Outcome, cu, get};
 use cuda_api::sys::{
     CUmem_advise as Advice, CUmem_range_attribute as Range, CUpointer_attribute as Pointer,
@@ -22,11 +22,8 @@ const KIND: Pointer = Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
 
 fn managed(cuda: &Cuda) -> Outcome<Object> {
     let pointer = get!(cuda, cuMemAllocManaged(@, BYTES, 1))?;
-    let calls = calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), KIND, pointer)),
+    let mut calls = of_memory(pointer, KIND);
+    calls.extend(calls! {
         "prefetch" => |cuda| cu!(cuda, cuMemPrefetchAsync(pointer, BYTES, 0, null_mut())),
         "advise" => |cuda| cu!(cuda, cuMemAdvise(pointer, BYTES, Advice::CU_MEM_ADVISE_SET_READ_MOSTLY, 0)),
         "range-attribute" => |cuda| {
@@ -35,7 +32,7 @@ fn managed(cuda: &Cuda) -> Outcome<Object> {
         },
         "attach" => |cuda| cu!(cuda, cuStreamAttachMemAsync(null_mut(), pointer, 0, 1)),
         "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
-    };
+    });
     Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)) }))
 }
 

@@ -29,10 +29,7 @@ pub const TABLE: Table = Table {
     apart: false,
     kinds: || kinds().map(|kind| kind.name).collect(),
     cells: |cuda, kind| Kind::find(kind).and_then(|kind| kind.cells(cuda)),
-    run: |cuda, kind, cell, before| match Kind::find(kind) {
-        Ok(kind) => kind.run(cuda, cell, before),
-        Err(failure) => failure.to_string(),
-    },
+    run: |cuda, kind, cell, before| Kind::find(kind)?.run(cuda, cell, before),
 };
 
 /// All kinds.
@@ -106,12 +103,7 @@ impl Kind {
 
     /// Creates an object, ends its owner, and calls. Returns the outcome. `before_call` runs before
     /// the call.
-    pub fn run(&self, cuda: &Cuda, cell: (&str, &str), before_call: impl FnOnce()) -> String {
-        let outcome = self.outcome(cuda, cell, before_call);
-        outcome.unwrap_or_else(|failure| format!("no call: {failure}"))
-    }
-
-    fn outcome(
+    pub fn run(
         &self,
         cuda: &Cuda,
         (end, call): (&str, &str),
@@ -135,10 +127,15 @@ impl Kind {
         before_call();
         let called = code(&(object.calls[at].1)(cuda));
         cuda.primary()?;
-        match code(&works(cuda)) {
-            0 => Ok(called.to_string()),
-            then => Ok(format!("{called} then {then}")),
-        }
+        Ok(outcome(cuda, called))
+    }
+}
+
+/// Returns a cell's outcome: the result of the call, and the first error of correct calls that follow.
+pub fn outcome(cuda: &Cuda, called: impl std::fmt::Display) -> String {
+    match code(&works(cuda)) {
+        0 => called.to_string(),
+        then => format!("{called} then {then}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Modules, libraries, kernels, and states of the linker.
 
-use super::object::{Kind, Object, calls, output};
+use super::object::{Kind, Object, calls, of_memory};
 use crate::cuda::{Called, Cuda, Outcome, cu, parameter};
 use crate::kernels::FILL;
 use cuda_api::sys::{
@@ -101,13 +101,11 @@ fn function(cuda: &Cuda) -> Outcome<Object> {
 /// Calls with the memory of a variable.
 fn of_variable(pointer: u64) -> Vec<(&'static str, super::object::Call)> {
     let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+    let mut calls = of_memory(pointer, which);
+    calls.extend(calls! {
         "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
-    }
+    });
+    calls
 }
 
 fn variable(cuda: &Cuda) -> Outcome<Object> {

@@ -1,6 +1,7 @@
 //! Objects, and kinds of them.
 
-use crate::cuda::{Called, Cuda, Outcome};
+use crate::cuda::{Called, Cuda, Outcome, cu};
+use cuda_api::sys::CUpointer_attribute;
 use std::any::Any;
 use std::ffi::c_void;
 
@@ -35,6 +36,16 @@ macro_rules! calls {
     };
 }
 pub(super) use calls;
+
+/// Lists calls with device memory. `which` is an attribute of its pointer.
+pub fn of_memory(pointer: u64, which: CUpointer_attribute) -> Vec<(&'static str, Call)> {
+    calls! {
+        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
+        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
+        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
+        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+    }
+}
 
 /// A kind of objects.
 pub struct Kind {

@@ -1,6 +1,6 @@
 //! Memory pools and their memory.
 
-use super::object::{Call, Kind, Object, calls, output};
+use super::object::{Call, Kind, Object, calls, of_memory, output};
 use crate::cuda::{Cuda, Outcome, cu, get};
 use cuda_api::sys::{
     CUmemAccess_flags as Access, CUmemAccessDesc, CUmemAllocationHandleType as Handles,
@@ -64,17 +64,15 @@ fn pool(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemPoolDestroy(pool)) }))
 }
 
-fn of_memory(pointer: u64) -> Vec<(&'static str, Call)> {
+fn of_pool_memory(pointer: u64) -> Vec<(&'static str, Call)> {
     let which = Pointer::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
-    calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+    let mut calls = of_memory(pointer, which);
+    calls.extend(calls! {
         "export" => |cuda| cu!(cuda, cuMemPoolExportPointer(&mut CUmemPoolPtrExportData { reserved: [0; 64] }, pointer)),
         "free-async" => |cuda| cu!(cuda, cuMemFreeAsync(pointer, null_mut())),
         "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
-    }
+    });
+    calls
 }
 
 fn memory(cuda: &Cuda) -> Outcome<Object> {
@@ -84,14 +82,14 @@ fn memory(cuda: &Cuda) -> Outcome<Object> {
         "pool-destroy" => |cuda| cu!(cuda, cuMemPoolDestroy(pool)),
         "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
     };
-    Ok(Object::new(of_memory(pointer), ends))
+    Ok(Object::new(of_pool_memory(pointer), ends))
 }
 
 /// Memory of the device's own pool.
 fn stream_memory(cuda: &Cuda) -> Outcome<Object> {
     let pointer = get!(cuda, cuMemAllocAsync(@, 64, null_mut()))?;
     let ends = calls! { "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)) };
-    Ok(Object::new(of_memory(pointer), ends))
+    Ok(Object::new(of_pool_memory(pointer), ends))
 }
 
 /// A file descriptor to which a pool was exported.

@@ -1,6 +1,6 @@
 //! Memory and events that a program shares with another process.
 
-use super::object::{Call, Kind, Object, calls, output};
+use super::object::{Call, Kind, Object, calls, of_memory};
 use crate::cuda::{Called, Cuda, Failure, Outcome, cu, get};
 use crate::peer::{Channel, Peer, Role};
 use cuda_api::sys::{
@@ -146,15 +146,13 @@ fn order(peer: &RefCell<Peer>, order: u8) -> Called {
     Ok(())
 }
 
-fn of_memory(pointer: u64) -> Vec<(&'static str, Call)> {
+fn of_shared(pointer: u64) -> Vec<(&'static str, Call)> {
     let which = Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+    let mut calls = of_memory(pointer, which);
+    calls.extend(calls! {
         "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
-    }
+    });
+    calls
 }
 
 /// Memory of this process, which another process has opened.
@@ -166,7 +164,7 @@ fn exported_memory(cuda: &Cuda) -> Outcome<Object> {
     peer.channel.wait()?;
     let peer = Rc::new(RefCell::new(peer));
     let killed = Rc::clone(&peer);
-    let mut calls = of_memory(pointer);
+    let mut calls = of_shared(pointer);
     calls.extend(calls! {
         "get-handle" => |cuda| cu!(cuda, cuIpcGetMemHandle(&mut CUipcMemHandle::default(), pointer)),
     });
@@ -188,7 +186,7 @@ fn opened_memory(cuda: &Cuda) -> Outcome<Object> {
     let exporter = Exporter::start()?;
     let pointer = open(cuda, exporter.memory)?;
     // As long as this process has the memory open, it can be opened again.
-    let (mut calls, mut ends) = (of_memory(pointer), exporter.ends(|_, _| Ok(())));
+    let (mut calls, mut ends) = (of_shared(pointer), exporter.ends(|_, _| Ok(())));
     calls.extend(calls! { "close" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
     ends.extend(calls! { "end" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
     Ok(Object::new(calls, ends).keeping(exporter))

@@ -1,6 +1,6 @@
 //! Physical memory, reserved addresses, and mappings.
 
-use super::object::{Kind, Object, calls, output};
+use super::object::{Kind, Object, calls, of_memory, output};
 use crate::cuda::{Called, Cuda, Outcome, cu, get};
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType as Handles, CUmemAllocationProp,
@@ -93,17 +93,14 @@ fn mapping(cuda: &Cuda) -> Outcome<Object> {
     cu!(cuda, cuMemMap(address, BYTES, 0, physical, 0))?;
     cu!(cuda, cuMemSetAccess(address, BYTES, &READ_WRITE, 1))?;
     let which = Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    let calls = calls! {
-        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(address, 1, 1)),
-        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), address, 4)),
-        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, address)),
-        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, address)),
+    let mut calls = of_memory(address, which);
+    calls.extend(calls! {
         "set-access" => |cuda| cu!(cuda, cuMemSetAccess(address, BYTES, &READ_WRITE, 1)),
         "get-access" => |cuda| cu!(cuda, cuMemGetAccess(&mut 0, &DEVICE, address)),
         "retain" => |cuda| cu!(cuda, cuMemRetainAllocationHandle(&mut 0, address as *mut _)),
         "free-address" => |cuda| cu!(cuda, cuMemAddressFree(address, BYTES)),
         "unmap" => |cuda| cu!(cuda, cuMemUnmap(address, BYTES)),
-    };
+    });
     let ends = calls! {
         "handle-release" => |cuda| cu!(cuda, cuMemRelease(physical)),
         "end" => |cuda| cu!(cuda, cuMemUnmap(address, BYTES)),

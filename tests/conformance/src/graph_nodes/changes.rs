@@ -3,9 +3,10 @@
 use crate::arguments::objects::{Objects, keep};
 use crate::cuda::{Outcome, cu};
 use cuda_api::sys::{
-    CUfunction, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphConditionalNodeType,
-    CUgraphNodeParams, CUgraphNodeType, CUmemAllocationHandleType, CUmemAllocationType,
-    CUmemLocationType, CUmemorytype, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
+    CUDA_KERNEL_NODE_PARAMS_v3, CUfunction, CUgraph, CUgraphChildGraphNodeOwnership,
+    CUgraphConditionalNodeType, CUgraphNodeParams, CUgraphNodeType, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocationType, CUmemorytype, CUstreamBatchMemOpParams,
+    CUstreamBatchMemOpType,
 };
 use std::ptr::null_mut;
 
@@ -66,26 +67,11 @@ pub const KERNEL: &[Named] = changes! { kernel,
     "shared memory 1G" => |p, _o| p.sharedMemBytes = 1 << 30,
     "no parameters" => |p, _o| p.kernelParams = null_mut(),
     "parameters twice" => |p, _o| p.extra = extra(8, 2) as _,
-    "extra" => |p, _o| {
-        p.kernelParams = null_mut();
-        p.extra = extra(8, 2) as _;
-    },
-    "extra too short" => |p, _o| {
-        p.kernelParams = null_mut();
-        p.extra = extra(4, 2) as _;
-    },
-    "extra too long" => |p, _o| {
-        p.kernelParams = null_mut();
-        p.extra = extra(16, 2) as _;
-    },
-    "extra without size" => |p, _o| {
-        p.kernelParams = null_mut();
-        p.extra = extra(8, 0) as _;
-    },
-    "extra with unknown key" => |p, _o| {
-        p.kernelParams = null_mut();
-        p.extra = extra(8, 9) as _;
-    },
+    "extra" => |p, _o| only_extra(p, 8, 2),
+    "extra too short" => |p, _o| only_extra(p, 4, 2),
+    "extra too long" => |p, _o| only_extra(p, 16, 2),
+    "extra without size" => |p, _o| only_extra(p, 8, 0),
+    "extra with unknown key" => |p, _o| only_extra(p, 8, 9),
     "own context" => |p, o| p.ctx = o.cuda.primary()?.1,
 };
 
@@ -93,6 +79,11 @@ pub const KERNEL: &[Named] = changes! { kernel,
 /// its size.
 fn extra(size: u64, key_of_size: u64) -> u64 {
     keep([1, keep([0u64; 4]), key_of_size, keep(size), 0])
+}
+
+fn only_extra(parameters: &mut CUDA_KERNEL_NODE_PARAMS_v3, size: u64, key_of_size: u64) {
+    parameters.kernelParams = null_mut();
+    parameters.extra = extra(size, key_of_size) as _;
 }
 
 pub const COPY: &[Named] = changes! { memcpy,

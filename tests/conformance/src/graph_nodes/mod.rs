@@ -11,7 +11,7 @@ mod types;
 
 use crate::arguments::objects::Objects;
 use crate::cuda::{Cuda, Failure, Outcome};
-use crate::ended::works;
+use crate::ended;
 use crate::table::{Cell, Table};
 use node::Type;
 use types::ALL;
@@ -23,9 +23,7 @@ pub const TABLE: Table = Table {
     apart: true,
     kinds: || ALL.iter().map(|node| node.name).chain([TYPES]).collect(),
     cells: |_, kind| cells(kind),
-    run: |cuda, kind, cell, before| {
-        outcome(cuda, kind, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
-    },
+    run: outcome,
 };
 
 /// The part of the table with nodes and calls of different types.
@@ -84,8 +82,5 @@ fn outcome(
         before();
         node.call(&mut objects, column, made, &mut parameters)?
     };
-    Ok(match works(cuda) {
-        Ok(()) => called.to_string(),
-        Err(failed) => format!("{called} then {}", failed.error.0),
-    })
+    Ok(ended::outcome(cuda, called))
 }

@@ -6,7 +6,7 @@
 //! `from-memory` one from it; `kernel` is a kernel that stores a value in the memory.
 
 use crate::cuda::{Called, Cuda, Failure, Outcome, cu, parameter};
-use crate::ended::works;
+use crate::ended;
 use crate::kernels::FILL;
 use crate::table::Table;
 use std::ffi::c_void;
@@ -22,10 +22,7 @@ pub const TABLE: Table = Table {
         let columns = |flags: u32| COLUMNS.map(|column| (flags.to_string(), column.to_owned()));
         Ok(flags().flat_map(columns).collect())
     },
-    run: |cuda, kind, (flags, column), before| {
-        outcome(cuda, kind, flags, column, before)
-            .unwrap_or_else(|failure| format!("no call: {failure}"))
-    },
+    run: outcome,
 };
 
 const COLUMNS: [&str; 5] = ["call", "flags", "from-memory", "to-memory", "kernel"];
@@ -82,8 +79,7 @@ fn map(access: i32) -> Outcome<*mut c_void> {
 fn outcome(
     cuda: &Cuda,
     kind: &str,
-    flags: &str,
-    column: &str,
+    (flags, column): (&str, &str),
     before: &dyn Fn(),
 ) -> Outcome<String> {
     let found = KINDS.iter().find(|(name, _)| *name == kind);
@@ -119,8 +115,5 @@ fn outcome(
     if called == 0 {
         called = number(&cu!(cuda, cuCtxSynchronize()));
     }
-    Ok(match works(cuda) {
-        Ok(()) => called.to_string(),
-        Err(failed) => format!("{called} then {}", failed.error.0),
-    })
+    Ok(ended::outcome(cuda, called))
 }

@@ -22,9 +22,7 @@ pub const TABLE: Table = Table {
         };
         Ok(attributes().flat_map(calls).collect())
     },
-    run: |cuda, kind, cell, before| {
-        outcome(cuda, kind, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
-    },
+    run: outcome,
 };
 
 type Call = fn(&Cuda, &mut [u8; 64], CUpointer_attribute, u64) -> Called;
