@@ -3,7 +3,7 @@
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::managed::{Managed, Place};
-use crate::managed_batch::Range;
+use crate::managed_batch::{Places, Range, prefetches};
 use crate::sys::{
     CUdeviceptr, CUmem_advise, CUmem_range_attribute, CUmemAttach_flags as Attach, CUstream,
 };
@@ -89,6 +89,24 @@ pub fn prefetch<L: Library>(
 ) -> CuResult {
     L::is_legacy(stream, per_thread)?;
     record::<L>(address, len, place(L::devices()?)?)
+}
+
+/// `cuMemPrefetchBatchAsync`, and the same call that discards the contents, which may stay.
+///
+/// # Safety
+///
+/// The pointers must be null, or point to arrays of as many elements as the counts say.
+pub unsafe fn prefetch_batch<L: Library>(
+    ranges: (In<CUdeviceptr>, In<usize>, usize),
+    places: Places,
+    flags: u64,
+    stream: CUstream,
+    per_thread: bool,
+) -> CuResult {
+    L::ready()?;
+    // SAFETY: the caller promises the same.
+    let ranges = unsafe { prefetches(ranges, places, flags, L::devices()?) }?;
+    batch::<L>(&ranges, stream, per_thread)
 }
 
 /// Checks a batch of hints and records its prefetches.
@@ -241,12 +259,14 @@ macro_rules! managed_entries {
                 addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
                 firsts: In<usize>, place_count: usize, flags: u64, stream: CUstream,
             ) |null| {
-                <$library>::ready()?;
                 let places = Places { places, firsts, count: place_count };
-                let (ranges, devices) = ((addresses, lens, count), <$library>::devices()?);
+                let (ranges, per_thread) = ((addresses, lens, count), $is_per_thread(null));
                 // SAFETY: the program passes arrays of `count` and of `place_count` elements.
-                let ranges = unsafe { managed_batch::prefetches(ranges, places, flags, devices) }?;
-                managed_entries::batch::<$library>(&ranges, stream, $is_per_thread(null))
+                unsafe {
+                    managed_entries::prefetch_batch::<$library>(
+                        ranges, places, flags, stream, per_thread,
+                    )
+                }
             }
             fn cuMemDiscardBatchAsync, fn cuMemDiscardBatchAsync_ptsz(
                 addresses: In<u64>, lens: In<usize>, count: usize, flags: u64, stream: CUstream,
@@ -260,12 +280,14 @@ macro_rules! managed_entries {
                 addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
                 firsts: In<usize>, place_count: usize, flags: u64, stream: CUstream,
             ) |null| {
-                <$library>::ready()?;
                 let places = Places { places, firsts, count: place_count };
-                let (ranges, devices) = ((addresses, lens, count), <$library>::devices()?);
+                let (ranges, per_thread) = ((addresses, lens, count), $is_per_thread(null));
                 // SAFETY: the program passes arrays of `count` and of `place_count` elements.
-                let ranges = unsafe { managed_batch::prefetches(ranges, places, flags, devices) }?;
-                managed_entries::batch::<$library>(&ranges, stream, $is_per_thread(null))
+                unsafe {
+                    managed_entries::prefetch_batch::<$library>(
+                        ranges, places, flags, stream, per_thread,
+                    )
+                }
             }
         }
     };
