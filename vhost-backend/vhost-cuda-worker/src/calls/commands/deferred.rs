@@ -127,7 +127,17 @@ impl Deferred {
         ctx: ContextId,
         completion: Completion,
     ) {
-        let done = self.waits.add_stream(cx, &mut self.events, (stream, ctx), false, completion);
+        self.add_stream(cx, (stream, ctx), false, completion);
+    }
+
+    fn add_stream(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: (CUstream, ContextId),
+        has_word: bool,
+        completion: Completion,
+    ) {
+        let done = self.waits.add_stream(cx, &mut self.events, stream, has_word, completion);
         self.complete_if(cx, done);
     }
 
@@ -186,9 +196,7 @@ impl Deferred {
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => {
                 let has_word = word.is_some_and(|word| self.arm(cx, (stream, ctx), word));
-                let events = &mut self.events;
-                let done = self.waits.add_stream(cx, events, (stream, ctx), has_word, completion);
-                self.complete_if(cx, done);
+                self.add_stream(cx, (stream, ctx), has_word, completion);
             }
             done => self.complete(cx, done, completion),
         }

@@ -181,7 +181,7 @@ impl Plan {
     }
 
     /// Makes a new allocation of `len` bytes from a kept mapping of `physical` bytes. Returns its
-    /// address, or `None` if there is no such mapping.
+    /// address, or `None` if the worker keeps no mapping of this length in the context.
     pub(super) fn reuse_kept(&mut self, ctx: ContextId, len: u64, physical: u64) -> Option<u64> {
         let mapping = self.kept.take(ctx, |mapping| mapping.len == physical)?;
         Some(self.mapped(ctx, len, Mapping { charged: Charged::Alone, ..mapping }))
