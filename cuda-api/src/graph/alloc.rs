@@ -124,7 +124,7 @@ pub unsafe fn alloc<L: Library>(
     to.check()?;
     L::ready()?;
     let request = Request::new(params)?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have as many elements as `after` says.
     let after = unsafe { after.into().read() }?;
     let graph = graph as GraphId;
     let added = add_alloc::<L>(&request, |make| {
@@ -138,7 +138,7 @@ pub unsafe fn alloc<L: Library>(
     to.set(node as CUgraphNode)
 }
 
-/// `cuGraphAddMemAllocNode`.
+/// Implements `cuGraphAddMemAllocNode`.
 ///
 /// # Safety
 ///
@@ -150,7 +150,7 @@ pub unsafe fn add<L: Library>(
     params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> CuResult {
     let mut given = params.read()?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises what `alloc` requires.
     unsafe { alloc::<L>(to, graph, after, &mut given) }?;
     params.set(given)
 }
@@ -167,7 +167,7 @@ fn freeing<L: Library>(graph: &Graph<Op<L>>, address: CUdeviceptr) -> CuResult<O
     Ok(Op::Free(allocation))
 }
 
-/// `cuGraphAddMemFreeNode`.
+/// Implements `cuGraphAddMemFreeNode`.
 ///
 /// # Safety
 ///
@@ -180,7 +180,7 @@ pub unsafe fn add_free<L: Library>(
 ) -> CuResult {
     to.check()?;
     L::ready()?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have as many elements as `after` says.
     let after = unsafe { after.into().read() }?;
     let added = L::graphs().with(|table| {
         table.add_with(graph as GraphId, &after, |graph, _| freeing::<L>(graph, address).map(Some))
@@ -188,7 +188,7 @@ pub unsafe fn add_free<L: Library>(
     to.set(added?.ok_or(INVALID)? as CUgraphNode)
 }
 
-/// `cuGraphMemAllocNodeGetParams`.
+/// Implements `cuGraphMemAllocNodeGetParams`.
 pub fn alloc_params<L: Library>(
     node: CUgraphNode,
     to: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
@@ -196,7 +196,7 @@ pub fn alloc_params<L: Library>(
     to.check()?;
     let Op::Alloc(node) = op::<L>(node)? else { return Err(INVALID) };
     let Allocation { address, device, .. } = *node.allocation;
-    // The list lives as long as the node.
+    // The program gets a pointer to the node's list, which lives as long as the node.
     let access = match node.access.len() {
         0 => std::ptr::null(),
         _ => node.access.as_ptr(),
@@ -215,7 +215,7 @@ pub fn alloc_params<L: Library>(
     })
 }
 
-/// `cuGraphMemFreeNodeGetParams`.
+/// Implements `cuGraphMemFreeNodeGetParams`.
 pub fn free_params<L: Library>(node: CUgraphNode, to: Out<CUdeviceptr>) -> CuResult {
     to.check()?;
     let Op::Free(allocation) = op::<L>(node)? else { return Err(INVALID) };
@@ -249,7 +249,8 @@ pub fn free<L: Library>(address: CUdeviceptr, stream: Option<(CUstream, bool)>) 
     if existing::<L>(address).is_none() {
         return Ok(false);
     }
-    // Everything that can fail comes before the program's share is taken.
+    // Check everything that can fail before taking the program's share, because a call that fails
+    // must not take it.
     L::ready()?;
     let allocation = L::memories().take(address).ok_or(INVALID)??;
     L::free(allocation, stream).map(|()| true)

@@ -26,8 +26,8 @@ thread_local! {
     /// thread.
     static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode(0)) };
 
-    /// The nodes and edges that the last query on this thread returned. Programs may read them until
-    /// the thread's next query. [`thread_ended`] frees the lists.
+    /// The nodes and edges that the last query on this thread returned. Programs may read them
+    /// until the thread's next query. [`thread_ended`] frees the lists.
     static SHOWN: Cell<ManuallyDrop<Shown>> =
         const { Cell::new(ManuallyDrop::new((Vec::new(), Vec::new()))) };
 }
@@ -46,7 +46,7 @@ pub fn forbid_unsafe<L: Library>() -> CuResult {
     L::graphs().forbid_unsafe(L::thread(), Mode::new(MODE.get().0)?)
 }
 
-/// `cuThreadExchangeStreamCaptureMode`.
+/// Implements `cuThreadExchangeStreamCaptureMode`.
 pub fn exchange_mode<L: Library>(mode: Out<CUstreamCaptureMode>) -> CuResult {
     L::initialized()?;
     let wanted = mode.read()?;
@@ -64,12 +64,12 @@ fn begin<L: Library>(
     L::graphs().begin(&stream, L::thread(), Mode::new(mode.0)?, into)
 }
 
-/// `cuStreamBeginCapture`.
+/// Implements `cuStreamBeginCapture`.
 pub fn begin_new<L: Library>(stream: StreamArg, mode: CUstreamCaptureMode) -> CuResult {
     begin::<L>(stream, mode, None)
 }
 
-/// `cuStreamBeginCaptureToGraph`.
+/// Implements `cuStreamBeginCaptureToGraph`.
 ///
 /// # Safety
 ///
@@ -80,12 +80,13 @@ pub unsafe fn begin_into<L: Library>(
     (nodes, edges, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
     mode: CUstreamCaptureMode,
 ) -> CuResult {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have `count` elements.
     let nodes = unsafe { After::from((nodes, edges, count)).read() }?;
     begin::<L>(stream, mode, Some((graph as GraphId, &nodes)))
 }
 
-/// `cuStreamEndCapture`. `graph` may be null, because a program may know the graph already.
+/// Implements `cuStreamEndCapture`. `graph` may be null, because a program may know the graph
+/// already.
 pub fn end<L: Library>((stream, per_thread): StreamArg, graph: Out<CUgraph>) -> CuResult {
     graph.set_if_wanted(null_mut());
     L::ready()?;
@@ -107,7 +108,7 @@ fn status_of(info: Option<&Info>) -> CUstreamCaptureStatus {
     }
 }
 
-/// `cuStreamIsCapturing`.
+/// Implements `cuStreamIsCapturing`.
 pub fn is_capturing<L: Library>(stream: StreamArg, status: Out<CUstreamCaptureStatus>) -> CuResult {
     status.set(status_of(info_of::<L>(stream)?.as_ref()))
 }
@@ -123,9 +124,9 @@ pub struct InfoTo {
     pub graph: Out<CUgraph>,
     /// The nodes that the stream's next node will depend on.
     pub nodes: Out<*const CUgraphNode>,
-    /// The data of the edges from these nodes to the next node.
+    /// The data of the edges from `nodes` to the stream's next node.
     pub edges: Out<*const CUgraphEdgeData>,
-    /// The number of these nodes.
+    /// The number of elements in `nodes`, and in `edges`.
     pub count: Out<usize>,
 }
 
@@ -137,7 +138,7 @@ impl InfoTo {
     }
 }
 
-/// `cuStreamGetCaptureInfo`.
+/// Implements `cuStreamGetCaptureInfo`.
 pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
     let found = info_of::<L>(stream)?;
     to.status.set(status_of(found.as_ref()))?;
@@ -159,14 +160,15 @@ pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
             to.count.set_if_wanted(nodes.len());
             to.edges.set_if_wanted(edges.as_ptr());
             to.nodes.set_if_wanted(nodes.as_ptr());
-            // Moving a `Vec` doesn't move its elements, to which the program gets a pointer.
+            // The program got pointers to the elements of these lists. They stay valid, because
+            // moving a `Vec` doesn't move its elements.
             drop(ManuallyDrop::into_inner(SHOWN.replace(ManuallyDrop::new((nodes, edges)))));
         }
     }
     Ok(())
 }
 
-/// `cuStreamUpdateCaptureDependencies`.
+/// Implements `cuStreamUpdateCaptureDependencies`.
 ///
 /// # Safety
 ///
@@ -181,7 +183,7 @@ pub unsafe fn update<L: Library>(
     }
     L::ready()?;
     let stream = L::stream(stream, per_thread)?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have `count` elements.
     let nodes = unsafe { After::from((nodes, edges, count)).read() }?;
     L::graphs().update(&stream, &nodes, flags == 1)
 }

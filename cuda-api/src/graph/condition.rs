@@ -9,10 +9,10 @@ use std::sync::Arc;
 /// The library's data for the handles of one graph.
 pub type Conditions = Arc<dyn Any + Send + Sync>;
 
-/// Determines which body runs.
+/// Determines which body of a conditional node runs, depending on the value of the node's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The first body runs if the value isn't 0, the second one if it is.
+    /// The first body runs if the value isn't 0, the second one if it's 0.
     If,
     /// The body runs as long as the value isn't 0.
     While,
@@ -44,18 +44,17 @@ impl Kind {
 /// A handle for a conditional node. It lives as long as its graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Handle {
-    /// The value that each launch assigns, if any.
+    /// The value that the handle gets when the graph is launched, if any.
     pub default: Option<u32>,
-    /// Whether a node has the handle.
+    /// Whether a node uses the handle.
     pub used: bool,
 }
 
 /// The work of a conditional node.
 #[derive(Debug)]
 pub struct Conditional {
-    /// The handle.
+    /// The handle whose value determines which body runs.
     pub handle: u64,
-    /// Determines which body runs.
     pub kind: Kind,
     /// The body graphs, which belong to the node. The program gets the address of this array.
     pub bodies: Box<[GraphId]>,

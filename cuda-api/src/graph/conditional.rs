@@ -1,4 +1,5 @@
-//! Entry points for conditional nodes: nodes whose body graphs run depending on a value that kernels set.
+//! Entry points for conditional nodes: nodes whose body graphs run depending on a value that
+//! kernels set.
 
 use super::condition::Kind;
 use super::ids::{GraphId, NodeId};
@@ -15,7 +16,7 @@ use crate::sys::{
 /// Maximum number of bodies of a node.
 const BODIES_MAX: u32 = 1 << 16;
 
-/// `cuGraphConditionalHandleCreate`.
+/// Implements `cuGraphConditionalHandleCreate`.
 pub fn create_handle<L: Library>(
     to: Out<CUgraphConditionalHandle>,
     graph: CUgraph,
@@ -33,7 +34,7 @@ pub fn create_handle<L: Library>(
     }
     let default = (flags != 0).then_some(default);
     let (root, present) = L::graphs().with(|table| table.conditions(graph as GraphId))?;
-    // The graphs aren't locked here, because the library may have to wait.
+    // Don't lock the graphs here, because `L::condition` may have to wait.
     let (conditions, handle) = L::condition(context, present, default)?;
     L::graphs().with(|table| table.add_condition(root, conditions, handle, default))?;
     to.set(handle)
@@ -59,7 +60,7 @@ pub unsafe fn add<L: Library>(
         return Err(CuError::OUT_OF_MEMORY);
     }
     let (handle, size) = (params.handle, params.size);
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have as many elements as `after` says.
     unsafe {
         structure::add::<L>(to, graph, after, |table, graph, after| -> CuResult<NodeId> {
             let (node, bodies) = table.add_conditional(graph, (handle, kind, size), after)?;

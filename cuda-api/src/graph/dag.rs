@@ -59,8 +59,8 @@ impl<Op: Operation> Node<Op> {
 pub struct Graph<Op> {
     /// The nodes.
     pub nodes: BTreeMap<NodeId, Node<Op>>,
-    /// The child graph node or conditional node that owns this graph, if any. A program can't destroy such a graph
-    /// directly.
+    /// The child graph node or conditional node that owns this graph, if any. A program can't
+    /// destroy such a graph directly.
     pub part_of: Option<NodeId>,
     /// The graph's number: graphs are counted from 1 in the order of their creation.
     pub number: u64,

@@ -194,7 +194,7 @@ fn write<L: Library>(table: &Table<Op<L>>, first: GraphId, flags: u32) -> CuResu
     Ok(text)
 }
 
-/// `cuGraphDebugDotPrint`.
+/// Implements `cuGraphDebugDotPrint`.
 pub fn print<L: Library>(graph: CUgraph, path: Text, flags: u32) -> CuResult {
     let path = path.name()?;
     let text = L::graphs().with(|table| write::<L>(table, graph as GraphId, flags))?;

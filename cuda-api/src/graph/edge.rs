@@ -71,7 +71,8 @@ impl Edge {
     }
 }
 
-/// Adds dependencies to `all`. If a node is in both, the stronger edge stays.
+/// Adds dependencies to `all`. For a node that `all` contains already, keeps the stronger of the
+/// two edges.
 pub(super) fn extend(all: &mut Dependencies, more: impl IntoIterator<Item = (NodeId, Edge)>) {
     for (node, edge) in more {
         let stronger = all.get(&node).map_or(edge, |present| edge.min(*present));

@@ -1,8 +1,9 @@
 //! The macro that exports the entry points for graphs and captures.
 
 /// Exports the entry points for graphs and captures for a [`Library`](crate::graph::Library). Each
-/// is checked against its prototype. A function that has a variant for the per-thread default
-/// stream is written once, with `|per_thread|` to say which variant was called.
+/// function is checked against its prototype. If a function has a variant for the per-thread
+/// default stream, one definition with `|per_thread|` declares both. In its body, `per_thread` says
+/// which variant was called.
 ///
 /// The bodies are unsafe code: they rely on programs to pass valid arguments.
 #[macro_export]
@@ -276,8 +277,8 @@ macro_rules! graph_entries {
             ) => exec::update::<L>(exec, graph, info);
 
             fn cuStreamBeginCapture, fn cuStreamBeginCapture_ptsz(stream: CUstream) |per_thread| => {
-                // The first version has no parameter for the mode. As in NVIDIA's driver, it is
-                // relaxed.
+                // The first version of the call has no parameter for the capture mode. As in
+                // NVIDIA's driver, it uses the relaxed mode.
                 let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
                 capturing::begin_new::<L>((stream, per_thread), mode)
             };

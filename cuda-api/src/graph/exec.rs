@@ -19,7 +19,7 @@ const DEVICE_LAUNCH: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH.0 as
 const NODE_PRIORITY: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY.0 as u64;
 const ALL_FLAGS: u64 = AUTO_FREE | UPLOAD | DEVICE_LAUNCH | NODE_PRIORITY;
 
-/// `cuGraphInstantiateWithFlags`.
+/// Implements `cuGraphInstantiateWithFlags`.
 pub fn instantiate<L: Library>(to: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> CuResult {
     to.check()?;
     L::ready()?;
@@ -34,7 +34,7 @@ pub fn instantiate<L: Library>(to: Out<CUgraphExec>, graph: CUgraph, flags: u64)
     to.set(L::insert(Exec::new(flags, steps, users, instance)?)?)
 }
 
-/// The older `cuGraphInstantiate`. Its log stays empty.
+/// Implements the older `cuGraphInstantiate`. The log that it returns is empty.
 ///
 /// # Safety
 ///
@@ -62,7 +62,7 @@ fn steps_of<L: Library>(graph: CUgraph) -> CuResult<(Steps<L>, Held<L>)> {
     })
 }
 
-/// `cuGraphInstantiateWithParams`.
+/// Implements `cuGraphInstantiateWithParams`.
 pub fn instantiate_with<L: Library>(
     to: Out<CUgraphExec>,
     graph: CUgraph,
@@ -93,7 +93,7 @@ fn refuse_captured<L: Library>(stream: CUstream, per_thread: bool) -> CuResult {
     L::graphs().forbid_on(&L::stream(stream, per_thread)?)
 }
 
-/// `cuGraphUpload`.
+/// Implements `cuGraphUpload`.
 pub fn upload<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool) -> CuResult {
     L::ready()?;
     let exec = L::exec(exec)?;
@@ -101,7 +101,7 @@ pub fn upload<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool)
     L::upload(&exec, stream, per_thread)
 }
 
-/// `cuGraphLaunch`.
+/// Implements `cuGraphLaunch`.
 pub fn launch<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool) -> CuResult {
     L::ready()?;
     let exec = L::exec(exec)?;
@@ -114,7 +114,7 @@ pub fn launch<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool)
     launched
 }
 
-/// The older `cuGraphExecUpdate`.
+/// Implements the older `cuGraphExecUpdate`.
 pub fn update_v1<L: Library>(
     exec: CUgraphExec,
     graph: CUgraph,
@@ -122,9 +122,10 @@ pub fn update_v1<L: Library>(
     result: Out<CUgraphExecUpdateResult>,
 ) -> CuResult {
     let mut info = CUgraphExecUpdateResultInfo::default();
-    // SAFETY: the pointer is to a local variable.
+    // SAFETY: the pointer is to a local variable, which lives until `update` returns.
     let updated = update::<L>(exec, graph, unsafe { Out::from_c(&mut info) });
-    // The older call reports a change of the graph's structure in another way.
+    // The older call has no result for a changed topology. It reports such a change as not
+    // supported, without a node.
     if info.result == CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
         info.result = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
         info.errorNode = null_mut();
@@ -134,7 +135,7 @@ pub fn update_v1<L: Library>(
     updated
 }
 
-/// `cuGraphExecUpdate`. The program may not want the details.
+/// Implements `cuGraphExecUpdate`. The pointer to the details may be null.
 pub fn update<L: Library>(
     exec: CUgraphExec,
     graph: CUgraph,
@@ -154,7 +155,7 @@ pub fn update<L: Library>(
     updated.map_err(|_| CuError::GRAPH_EXEC_UPDATE_FAILURE)
 }
 
-/// `cuGraphExecChildGraphNodeSetParams`.
+/// Implements `cuGraphExecChildGraphNodeSetParams`.
 pub fn set_child<L: Library>(exec: CUgraphExec, node: CUgraphNode, child: CUgraph) -> CuResult {
     L::ready()?;
     let exec = L::exec(exec)?;
@@ -172,19 +173,20 @@ pub fn set_node<L: Library>(exec: CUgraphExec, node: CUgraphNode, op: Op<L>) -> 
     L::exec(exec)?.set_node(node as NodeId, op)
 }
 
-/// `cuGraphNodeGetEnabled`.
+/// Implements `cuGraphNodeGetEnabled`.
 pub fn is_enabled<L: Library>(exec: CUgraphExec, node: CUgraphNode, to: Out<u32>) -> CuResult {
     to.check()?;
     to.set(L::exec(exec)?.is_enabled(node as NodeId)?.into())
 }
 
-/// `cuGraphNodeSetEnabled`.
+/// Implements `cuGraphNodeSetEnabled`.
 pub fn set_enabled<L: Library>(exec: CUgraphExec, node: CUgraphNode, enabled: u32) -> CuResult {
     L::ready()?;
     L::exec(exec)?.set_enabled(node as NodeId, enabled != 0)
 }
 
-/// `cuGraphExecGetFlags`. The upload was part of the instantiation, so its flag isn't returned.
+/// Implements `cuGraphExecGetFlags`. The flag for an upload isn't returned, because the upload was
+/// a part of the instantiation.
 pub fn flags<L: Library>(exec: CUgraphExec, to: Out<u64>) -> CuResult {
     to.set(L::exec(exec)?.flags() & !UPLOAD)
 }

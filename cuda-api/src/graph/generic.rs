@@ -27,7 +27,8 @@ unsafe fn op<L: Library>(
 ) -> CuResult<Op<L>> {
     let given = &params.__bindgen_anon_1;
     // SAFETY: the type says which member of the union the program has set. Every bit pattern is
-    // valid for these members. The pointers are to local variables, or valid as the caller promises.
+    // valid for these members. The pointers are to local variables, or valid as the caller
+    // promises.
     unsafe {
         match params.type_ {
             Kind::CU_GRAPH_NODE_TYPE_KERNEL => {
@@ -90,7 +91,7 @@ unsafe fn op<L: Library>(
 ///
 /// If not null, the pointer must be valid for reading.
 unsafe fn read(params: *mut CUgraphNodeParams) -> CuResult<CUgraphNodeParams> {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the pointer is null or valid for reading.
     let params = unsafe { In::from_c(params.cast_const()) }.get()?;
     let is_empty = params.type_ == Kind::CU_GRAPH_NODE_TYPE_EMPTY;
     // SAFETY: every bit pattern is valid for this member of the union.
@@ -101,20 +102,21 @@ unsafe fn read(params: *mut CUgraphNodeParams) -> CuResult<CUgraphNodeParams> {
     }
 }
 
-/// `cuGraphAddNode`.
+/// Implements `cuGraphAddNode`.
 ///
 /// # Safety
 ///
-/// If not null, the arrays in `after` must have as many elements as `after` says. The pointers in the parameters must be valid
-/// as the call for this kind of node requires.
+/// If not null, the arrays in `after` must have as many elements as `after` says. The pointers in
+/// the parameters must be valid as the call for this kind of node requires.
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
     after: After,
     params: *mut CUgraphNodeParams,
 ) -> CuResult {
-    // SAFETY: the caller promises the same as these functions require. The type says which member
-    // of the union the program has set.
+    // SAFETY: the caller promises that the arrays have as many elements as `after` says and that
+    // the pointers in the parameters are valid, as these functions require. `type_` says which
+    // member of the union the program has set.
     unsafe {
         let given = Out::from_c(params);
         let mut params = read(params)?;
@@ -127,7 +129,8 @@ pub unsafe fn add<L: Library>(
             Kind::CU_GRAPH_NODE_TYPE_GRAPH => {
                 let child = params.__bindgen_anon_1.graph;
                 let id = child.graph as GraphId;
-                // As with NVIDIA's driver, other values have the same effect as the first one.
+                // As in NVIDIA's driver, any value other than MOVE means that the node gets a copy
+                // of the graph.
                 let moves = child.ownership == Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
                 structure::add::<L>(to, graph, after, |table, graph, after| match moves {
                     true => table.move_child(graph, id, after),
@@ -162,13 +165,14 @@ pub unsafe fn add<L: Library>(
     }
 }
 
-/// `cuGraphNodeSetParams`.
+/// Implements `cuGraphNodeSetParams`.
 ///
 /// # Safety
 ///
-/// The pointers in the parameters must be valid as the call for this kind of node requires.
+/// `params` must be null or valid for reading, and the pointers in the parameters valid as the call
+/// for this kind of node requires.
 pub unsafe fn set<L: Library>(node: CUgraphNode, params: *mut CUgraphNodeParams) -> CuResult {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that `params` is null or valid for reading.
     let params = unsafe { read(params) }?;
     match params.type_ {
         Kind::CU_GRAPH_NODE_TYPE_EMPTY => is_empty::<L>(node),
@@ -179,7 +183,8 @@ pub unsafe fn set<L: Library>(node: CUgraphNode, params: *mut CUgraphNodeParams)
         }
         _ => {
             L::graphs().with(|table| table.node(node as NodeId).map(drop))?;
-            // SAFETY: the caller promises the same.
+            // SAFETY: the caller promises that the pointers in the parameters are valid, as `op`
+            // requires.
             nodes::set::<L>(node, unsafe { op::<L>(&params, Some(node)) }?)
         }
     }
@@ -193,17 +198,18 @@ fn is_empty<L: Library>(node: CUgraphNode) -> CuResult {
     })
 }
 
-/// `cuGraphExecNodeSetParams`.
+/// Implements `cuGraphExecNodeSetParams`.
 ///
 /// # Safety
 ///
-/// The pointers in the parameters must be valid as the call for this kind of node requires.
+/// `params` must be null or valid for reading, and the pointers in the parameters valid as the call
+/// for this kind of node requires.
 pub unsafe fn set_in_exec<L: Library>(
     exec: CUgraphExec,
     node: CUgraphNode,
     params: *mut CUgraphNodeParams,
 ) -> CuResult {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that `params` is null or valid for reading.
     let params = unsafe { read(params) }?;
     match params.type_ {
         Kind::CU_GRAPH_NODE_TYPE_EMPTY => {
@@ -215,7 +221,8 @@ pub unsafe fn set_in_exec<L: Library>(
             exec::set_child::<L>(exec, node, unsafe { params.__bindgen_anon_1.graph }.graph)
         }
         _ => {
-            // SAFETY: the caller promises the same.
+            // SAFETY: the caller promises that the pointers in the parameters are valid, as `op`
+            // requires.
             exec::set_node::<L>(exec, node, unsafe { op::<L>(&params, Some(node)) }?)
         }
     }

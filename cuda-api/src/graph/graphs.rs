@@ -22,8 +22,8 @@ struct Capture {
     /// Whether the capture created the graph. If so, the graph is destroyed when the capture fails.
     own: bool,
     invalid: bool,
-    /// The last nodes of streams that were destroyed during the capture, which must be joined like
-    /// those of other streams.
+    /// The last nodes of streams that were destroyed during the capture. Like the last node of any
+    /// other stream, these must be joined before the capture ends.
     left: BTreeSet<NodeId>,
 }
 
@@ -32,9 +32,10 @@ struct Member {
     ctx: u64,
     blocking: bool,
     after: Dependencies,
-    /// The node that was captured last in the stream, which must be joined: the stream in which the
-    /// capture began must wait for it. With NVIDIA's driver, that isn't necessary any more once the
-    /// program has replaced the stream's dependencies, or added a node that depends on this one.
+    /// The node that was captured last in the stream. It must be joined: the stream in which the
+    /// capture began must depend on it when the capture ends. As with NVIDIA's driver, this
+    /// requirement ends when the program replaces the stream's dependencies, or adds a node that
+    /// depends on this one.
     captured: Option<NodeId>,
 }
 
@@ -143,8 +144,8 @@ impl<Op: Operation> Graphs<Op> {
         result
     }
 
-    /// Unlocks the graphs, then frees the memory of removed nodes, and calls the destructors of user
-    /// objects that have lost their last reference.
+    /// Unlocks the graphs, then frees the memory of removed nodes, and calls the destructors of
+    /// user objects that have lost their last reference.
     fn unlock(mut state: MutexGuard<'_, State<Op>>) {
         let (due, removed) = (state.table.users.take_due(), state.table.take_removed());
         drop(state);
@@ -161,8 +162,8 @@ impl<Op: Operation> Graphs<Op> {
         result
     }
 
-    /// `cuStreamBeginCapture`, or `cuStreamBeginCaptureToGraph` if `into` is set. `into` has the
-    /// graph, and the nodes that the stream's first node will depend on.
+    /// Implements `cuStreamBeginCapture`, or `cuStreamBeginCaptureToGraph` if `into` is set. `into`
+    /// has the graph, and the nodes that the stream's first node will depend on.
     pub fn begin(
         &self,
         stream: &Stream,
@@ -199,7 +200,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// `cuStreamEndCapture`.
+    /// Implements `cuStreamEndCapture`.
     pub fn end(&self, stream: &Stream, thread: u64) -> CuResult<GraphId> {
         self.captures(|State { table, captures }| {
             let member = captures.streams.get(&stream.key);
@@ -268,9 +269,10 @@ impl<Op: Operation> Graphs<Op> {
         self.push_with(stream, |_, _| Ok(Some(op))).map(drop)
     }
 
-    /// Like [`Graphs::push`], for a kernel. If `programmatic` is true, it can start before the kernels
-    /// that it depends on have finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
-    /// `event` is an event that the launch records, and the edge to nodes that will wait for it.
+    /// Adds a node for a kernel launch in a captured stream, as [`Graphs::push`] does. If
+    /// `programmatic` is true, the kernel can start before the kernels that it depends on have
+    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `event` is an event that
+    /// the launch records, and the edge to nodes that will wait for it.
     pub fn push_launch(
         &self,
         stream: &Stream,
@@ -281,8 +283,8 @@ impl<Op: Operation> Graphs<Op> {
         self.push_after(stream, |_, _| Ok(Some(op)), programmatic, event).map(drop)
     }
 
-    /// Like [`Graphs::push`], but adds the operation that `make` returns for the graph and the new
-    /// node's dependencies. If `make` returns none, adds no node.
+    /// Adds a node in a captured stream, as [`Graphs::push`] does, with the operation that `make`
+    /// returns for the graph and the new node's dependencies. If `make` returns none, adds no node.
     pub(super) fn push_with(
         &self,
         stream: &Stream,
@@ -405,7 +407,8 @@ impl<Op: Operation> Graphs<Op> {
                 return Err(CuError::STREAM_CAPTURE_ISOLATION);
             };
             let Some(capture) = captures.captures.get(&id) else {
-                // The event's capture has ended, so there is nothing to wait for.
+                // The capture in which the event was recorded has ended, so there is nothing to
+                // wait for.
                 own.into_iter().for_each(|own| captures.invalidate(own));
                 return Err(CuError::CAPTURED_EVENT);
             };
@@ -436,8 +439,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Fails if an event was last recorded in a captured stream. Such an event can't be queried. Like
-    /// NVIDIA's driver, reports an event that marks a point within a kernel as invalid.
+    /// Fails if an event was last recorded in a captured stream. Such an event can't be queried. An
+    /// event that marks a point within a kernel is reported as invalid, as by NVIDIA's driver.
     pub fn forbid_captured_event(&self, event: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -452,7 +455,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// `cuStreamUpdateCaptureDependencies`.
+    /// Implements `cuStreamUpdateCaptureDependencies`.
     pub fn update(&self, stream: &Stream, nodes: &[(NodeId, Edge)], replace: bool) -> CuResult {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
@@ -475,14 +478,14 @@ impl<Op: Operation> Graphs<Op> {
         self.forget_streams_where(|of, _| of == key);
     }
 
-    /// Does the same as [`forget_stream`](Self::forget_stream) for all streams of a context that is
-    /// being destroyed.
+    /// Handles the destruction of a context, which destroys all streams in it
+    /// ([`forget_stream`](Self::forget_stream)).
     pub fn forget_context(&self, ctx: u64) {
         self.forget_streams_where(|_, of| of == ctx);
     }
 
-    /// Does the same as [`forget_stream`](Self::forget_stream) for all streams for whose key and
-    /// context `is_gone` returns true.
+    /// Handles the destruction of all streams for whose key and context `is_gone` returns true
+    /// ([`forget_stream`](Self::forget_stream)).
     pub fn forget_streams_where(&self, is_gone: impl Fn(Key, u64) -> bool) {
         if !self.any_capture() {
             return;
@@ -490,7 +493,8 @@ impl<Op: Operation> Graphs<Op> {
         self.captures(|State { table, captures }| {
             let gone = |(key, member): (&Key, &Member)| is_gone(*key, member.ctx).then_some(*key);
             for key in captures.streams.iter().filter_map(gone).collect::<Vec<_>>() {
-                // The end of another stream's capture may have removed this one.
+                // The stream may have been removed already, when the capture of an earlier stream
+                // in this list ended.
                 let Some(member) = captures.streams.remove(&key) else { continue };
                 match captures.captures.get_mut(&member.capture) {
                     Some(capture) if capture.origin != key => capture.left.extend(member.captured),
@@ -507,7 +511,7 @@ impl<Op: Operation> Graphs<Op> {
         }
     }
 
-    /// `cuGraphDestroy`. Fails if a capture is adding nodes to the graph.
+    /// Implements `cuGraphDestroy`. Fails if a capture is adding nodes to the graph.
     pub fn destroy(&self, graph: GraphId) -> CuResult {
         self.captures(|State { table, captures }| {
             if captures.captures.values().any(|capture| capture.graph == graph) {

@@ -38,7 +38,8 @@ fn a_fork_and_a_join_become_a_diamond() {
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3), (2, 4), (3, 4)]);
     assert_eq!(graphs.info(&stream(4)), Ok(None));
     assert_eq!(graphs.captures_stream(|| Ok(stream(3))), Ok(false));
-    // The event still marks a node of the capture, until it is recorded again.
+    // Even after the end of the capture, the event marks one of its nodes, until the event is
+    // recorded again.
     assert_eq!(graphs.forbid_captured_event(51), Err(CuError::CAPTURED_EVENT));
     assert_eq!(graphs.record(51, || Ok(stream(3))), Ok(false));
     assert_eq!(graphs.forbid_captured_event(51), Ok(()));
@@ -200,7 +201,7 @@ fn a_capture_can_add_to_an_existing_graph() {
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3)]);
 }
 
-/// NCCL records an event in this way.
+/// NCCL captures an event record with these calls.
 #[test]
 fn a_capture_may_end_unjoined_if_the_program_has_changed_the_dependencies() {
     for (replace, push, destroy) in
@@ -215,7 +216,7 @@ fn a_capture_may_end_unjoined_if_the_program_has_changed_the_dependencies() {
         let added = graphs.with(|table| table.add(graph, Work::Op(3), &after)).unwrap();
         graphs.update(&stream(4), &full(&[added]), replace).unwrap();
         if push {
-            // A node that is captured afterward must be joined.
+            // Work that is captured in the stream after the update must be joined again.
             graphs.push(&stream(4), 4).unwrap();
             assert_eq!(graphs.end(&stream(3), 7), Err(CuError::STREAM_CAPTURE_UNJOINED));
             continue;
@@ -250,7 +251,7 @@ fn the_event_of_a_captured_launch_has_an_edge_of_its_own() {
     let after = |key| graphs.info(&stream(key)).unwrap().unwrap().after;
     assert_eq!(after(4), [(after(3)[0].0, Edge::LaunchOrder)]);
     assert_eq!(after(3)[0].1, Edge::Full);
-    // A record later in the stream replaces the event.
+    // When the event is recorded again in the stream, it no longer marks the start of the kernel.
     assert!(graphs.record(9, || Ok(stream(3))).unwrap());
     assert!(graphs.wait(9, || Ok(stream(4))).unwrap());
     assert_eq!(after(4), after(3));

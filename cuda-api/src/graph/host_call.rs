@@ -13,7 +13,8 @@ pub struct HostCall {
 // SAFETY: the program passed the pointer for use on another thread, and this code doesn't
 // dereference it.
 unsafe impl Send for HostCall {}
-// SAFETY: as above.
+// SAFETY: the program passed the pointer for use on another thread, and this code doesn't
+// dereference it.
 unsafe impl Sync for HostCall {}
 
 impl HostCall {

@@ -14,7 +14,8 @@ pub(super) const FIRST_HANDLE: usize = 1 << 48;
 /// The distance between consecutive handles, similar to that between objects in memory.
 pub(super) const STEP: usize = 16;
 
-/// A fast hash function for handles. The library numbers them itself, so they need no strong one.
+/// A fast hash function for handles. It need not be a strong one, because the library assigns the
+/// handles itself.
 #[derive(Default)]
 pub struct HandleHasher(u64);
 
@@ -41,16 +42,16 @@ pub type HandleMap<T> = HashMap<usize, T, BuildHasherDefault<HandleHasher>>;
 pub enum MemoryUse {
     /// The operation allocates memory.
     Allocate {
-        /// The address.
+        /// The start of the memory.
         address: u64,
         /// The length in bytes.
         len: u64,
         /// The ordinal of the device.
         device: i32,
     },
-    /// The operation frees the memory at an address.
+    /// The operation frees the memory at this address.
     Free {
-        /// The address.
+        /// The start of the memory.
         address: u64,
     },
 }
@@ -60,7 +61,7 @@ pub trait Operation: Clone {
     /// Returns the type of a node with this operation.
     fn kind(&self) -> CUgraphNodeType;
 
-    /// Returns the memory that the operation allocates or frees, if it does.
+    /// Returns the memory that the operation allocates or frees, or `None` if it does neither.
     fn memory(&self) -> Option<MemoryUse> {
         None
     }

@@ -8,7 +8,8 @@ use crate::sys::{
 };
 use std::ptr::null_mut;
 
-/// Returns parameters of another version: the members that all versions have, and these.
+/// Converts the parameters to another version: copies the members that all versions have, and sets
+/// the given ones.
 macro_rules! convert {
     ($params:expr, { $($member:ident: $value:expr),* }) => {
         Self {
@@ -26,14 +27,16 @@ macro_rules! convert {
     };
 }
 
-/// The first version has no kernels of libraries, and the node gets the current context.
+/// The first version has only a function handle, not the handle of a library's kernel. Its node
+/// gets the current context.
 impl From<CUDA_KERNEL_NODE_PARAMS_v1> for CUDA_KERNEL_NODE_PARAMS {
     fn from(params: CUDA_KERNEL_NODE_PARAMS_v1) -> Self {
         convert!(params, { func: params.func, kern: null_mut(), ctx: null_mut() })
     }
 }
 
-/// The handle of a library's kernel can be used as that of a function, as in launches.
+/// The first version has no member for the handle of a library's kernel, so it's returned as the
+/// function handle. Launches accept it there, too.
 impl From<CUDA_KERNEL_NODE_PARAMS> for CUDA_KERNEL_NODE_PARAMS_v1 {
     fn from(params: CUDA_KERNEL_NODE_PARAMS) -> Self {
         let func = if params.func.is_null() { params.kern as CUfunction } else { params.func };
@@ -41,29 +44,30 @@ impl From<CUDA_KERNEL_NODE_PARAMS> for CUDA_KERNEL_NODE_PARAMS_v1 {
     }
 }
 
-/// The third version is the member of the parameters of any kind of node.
+/// The third version is a member of `CUgraphNodeParams`.
 impl From<CUDA_KERNEL_NODE_PARAMS_v3> for CUDA_KERNEL_NODE_PARAMS {
     fn from(params: CUDA_KERNEL_NODE_PARAMS_v3) -> Self {
         convert!(params, { func: params.func, kern: params.kern, ctx: params.ctx })
     }
 }
 
-/// Checks the size of the buffer in `extra` for a kernel with this number of bytes of parameters. Unlike
-/// that of a launch, it can't be larger, and must be given if there are parameters.
+/// Checks the size of the buffer in `extra` for a kernel with `bytes` bytes of parameters. For a
+/// node, the buffer must not be larger than that, and `extra` must contain a size other than 0 if
+/// the kernel has parameters. (For a launch, the buffer may be larger.)
 ///
 /// # Safety
 ///
-/// If the parameters have no array of addresses, `extra` must contain pairs that describe a buffer, as
-/// `cuLaunchKernel` requires.
+/// If the parameters have no array of addresses, `extra` must contain pairs that describe a buffer,
+/// as `cuLaunchKernel` requires.
 pub unsafe fn check_size(params: &CUDA_KERNEL_NODE_PARAMS, bytes: usize) -> CuResult {
     if !params.kernelParams.is_null() || params.extra.is_null() {
         return Ok(());
     }
-    // SAFETY: the caller promises that the array is valid.
+    // SAFETY: the caller promises that `extra` is an array of pairs that describe a buffer.
     let extra: In<usize> = unsafe { In::from_address(params.extra as usize) };
     let mut size = 0;
     for pair in 0.. {
-        // SAFETY: the array extends to its end mark, which hasn't been read yet.
+        // SAFETY: the array extends to its end marker, and this loop stops there.
         match unsafe { extra.element(2 * pair) }? as u32 {
             CU_LAUNCH_PARAM_END_AS_INT => break,
             CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT => {

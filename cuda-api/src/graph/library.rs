@@ -33,7 +33,6 @@ pub trait Library: Copy + 'static {
     type Memset: Clone;
     /// A validated batch of stream memory operations.
     type Batch: Clone;
-    /// An event.
     type Event: Clone;
     /// Memory that a graph allocates. Dropping it frees the memory, once no work that is already
     /// queued can use it.
@@ -63,7 +62,8 @@ pub trait Library: Copy + 'static {
     /// thread's default stream if `per_thread` is set, otherwise the legacy stream.
     fn stream(stream: CUstream, per_thread: bool) -> CuResult<Stream>;
 
-    /// Creates the launch for a kernel node with these properties.
+    /// Creates the launch for a kernel node with these parameters. `kept` has the properties that
+    /// aren't among the parameters.
     ///
     /// # Safety
     ///
@@ -73,7 +73,7 @@ pub trait Library: Copy + 'static {
     /// Returns the properties of a launch that aren't among its parameters.
     fn kept(kernel: &Self::Kernel) -> Self::Kept;
 
-    /// Returns the parameters of a launch.
+    /// Returns the parameters of a launch in the form that queries return.
     fn kernel_params(kernel: &Self::Kernel) -> KernelParams;
 
     /// Returns the name of a launch's kernel.
@@ -116,17 +116,18 @@ pub trait Library: Copy + 'static {
     /// Allocates memory for a graph on the device with this ordinal. Returns its address.
     fn allocate(device: i32, bytes: usize) -> CuResult<(u64, Self::Memory)>;
 
-    /// Returns whether the memory still exists. It ends with the context in which it was allocated.
+    /// Returns whether the memory still exists. Memory is freed when the context in which it was
+    /// allocated is destroyed.
     fn exists(memory: &Self::Memory) -> bool;
 
-    /// Drops the program's share in memory that the program frees. If there is a stream, work that
-    /// is already in the stream may still use the memory. Otherwise, waits for all work that may use
-    /// it.
+    /// Drops the program's share in memory, because the program frees it. If `stream` is given,
+    /// work that is already in the stream may still use the memory. If it isn't, waits for all work
+    /// that may use the memory.
     fn free(allocation: Shared<Self>, stream: Option<(CUstream, bool)>) -> CuResult;
 
-    /// Creates a value for a conditional node in a context. Each launch first assigns `default`, if
-    /// given. `present` is the data for the graph's handles, if the graph has any. Returns the data
-    /// and the handle.
+    /// Creates a value for a conditional node in a context, and a handle for it. Each launch first
+    /// sets the value to `default`, if given. `present` is the data for the graph's handles, if the
+    /// graph has any. Returns the data, which now includes the new handle, and the handle.
     fn condition(
         context: CUcontext,
         present: Option<Conditions>,
@@ -154,14 +155,14 @@ pub trait Library: Copy + 'static {
         steps: &[Step<Op<Self>>],
     ) -> CuResult<Result<(), Difference>>;
 
-    /// Returns the change with which an instantiated graph runs `new` instead of `old`, an
-    /// operation of the same kind.
+    /// Returns the call that makes an instantiated graph run `new` instead of `old`. Both are
+    /// operations of the same kind.
     fn change(_old: &Op<Self>, _new: &Op<Self>) -> Change {
         Change::Graph
     }
 
-    /// Replaces the operation `old` of a step of an instantiated graph by `new`, one of the same
-    /// kind.
+    /// Makes a step of an instantiated graph run the operation `new` instead of `old`. Both are
+    /// operations of the same kind.
     fn set_step(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
@@ -174,7 +175,7 @@ pub trait Library: Copy + 'static {
     fn set_enabled(loaded: &Self::Loaded, place: usize, enabled: bool) -> CuResult;
 
     /// Releases references to user objects that an instantiated graph has held, once all its
-    /// launches so far have finished. `ended` says that the graph has been destroyed.
+    /// launches so far have finished. `ended` is true if the graph has been destroyed.
     fn retire(loaded: &Self::Loaded, users: Arc<Held<Self>>, ended: bool);
 
     /// Uploads the graph for its next launch. The stream isn't being captured.
@@ -184,14 +185,14 @@ pub trait Library: Copy + 'static {
     fn launch(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 }
 
-/// The change with which an instantiated graph runs another operation.
+/// The call that makes an instantiated graph run another operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing: the operations do the same.
+    /// No call is needed, because the operations do the same.
     Nothing,
-    /// [`Library::set_step`] for this step.
+    /// Call [`Library::set_step`] for the step.
     Step,
-    /// [`Library::update`].
+    /// Call [`Library::update`] for the whole graph.
     Graph,
 }
 
@@ -205,8 +206,8 @@ pub struct KernelParams {
     pub offsets: Vec<usize>,
 }
 
-/// The parameters that a program passed for a copy node. They are kept only to be returned to the
-/// program by queries, so they are apart from other operations, which are moved more often.
+/// The parameters that a program passed for a copy node. They are kept only so that queries can
+/// return them to the program. They are boxed so that an [`Op`], which is moved often, stays small.
 #[derive(Clone)]
 pub struct CopyParams(Box<CUDA_MEMCPY3D>);
 
@@ -220,15 +221,15 @@ impl CopyParams {
     }
 }
 
-// SAFETY: this code doesn't dereference the pointers.
+// SAFETY: this code doesn't dereference the pointers in the parameters.
 unsafe impl Send for CopyParams {}
-// SAFETY: as above.
+// SAFETY: this code doesn't dereference the pointers in the parameters.
 unsafe impl Sync for CopyParams {}
 
-/// The work of a node that allocates memory. (Without this alias and the next one, `Op` could be
-/// cloned only if the memory could.)
+/// The work of a node that allocates memory. (With the type written out in [`Op`] instead of this
+/// alias, `derive(Clone)` would require that the memory can be cloned.)
 pub type SharedNode<L> = Arc<AllocNode<<L as Library>::Memory>>;
-/// Memory that a graph allocates.
+/// Memory that a graph allocates. (Like [`SharedNode`], an alias for the sake of `derive(Clone)`.)
 pub type Shared<L> = Arc<Allocation<<L as Library>::Memory>>;
 
 /// The operation of a node in a graph.
@@ -248,9 +249,9 @@ pub enum Op<L: Library> {
     Record(L::Event, usize),
     /// A batch of stream memory operations, with the parameters that the program passed.
     Batch(L::Batch, MemoryOperations),
-    /// An allocation. The memory exists as long as the node, so launches have nothing to do.
+    /// An allocation. The memory exists as long as the node, so a launch doesn't allocate anything.
     Alloc(SharedNode<L>),
-    /// A free of memory that a graph allocates. Launches have nothing to do.
+    /// A free of memory that a graph allocates. A launch only changes whether the memory is live.
     Free(Shared<L>),
 }
 
@@ -313,12 +314,12 @@ pub struct Held<L: Library> {
 }
 
 impl<L: Library> Held<L> {
-    /// Takes ownership of references that were added for it.
+    /// Takes ownership of references that the caller has added for this value.
     pub(super) fn new(references: References) -> Self {
         Self { references, library: PhantomData }
     }
 
-    /// Adds the same references as `other` has.
+    /// Adds a reference for each reference that `other` holds.
     fn add(&mut self, other: &Self) {
         L::graphs().with(|table| table.users.retain_all(&other.references));
         for (object, count) in &other.references {
@@ -380,7 +381,8 @@ impl<L: Library> Exec<L> {
         Ok(Self { loaded, flags, effect, state: Mutex::new(state) })
     }
 
-    /// Changes which memory is live, as a launch does. Fails if the launch isn't allowed.
+    /// Records which memory becomes live or is freed by a launch. Fails if the launch isn't
+    /// allowed.
     pub(super) fn begin_launch(&self, auto_free: bool) -> CuResult<Option<Before<L::Memory>>> {
         if self.effect.is_none() {
             return Ok(None);
@@ -428,14 +430,14 @@ impl<L: Library> Exec<L> {
         state.steps = Arc::new(steps);
         let before = std::mem::replace(&mut state.users, Arc::new(users));
         drop(guard);
-        // This may call destructors of the program.
+        // This may call destructors of the program, so the lock has been released.
         L::retire(&self.loaded, before, false);
         Ok(Ok(()))
     }
 
-    /// Makes launches run `steps`, in which only operations in a range differ from the present ones.
-    /// Changes single steps if that is enough: programs often update large graphs in which few
-    /// parameters have changed.
+    /// Makes launches run `steps`, which differ from the present steps only in the operations of
+    /// the given range. Changes single steps if the library can do that: programs often update
+    /// large graphs in which few parameters have changed.
     fn replace(
         &self,
         state: &mut ExecState<L>,
@@ -474,7 +476,7 @@ impl<L: Library> Exec<L> {
         users.add(&state.users);
         let before = std::mem::replace(&mut state.users, Arc::new(users));
         drop(guard);
-        // This may call destructors of the program.
+        // This may call destructors of the program, so the lock has been released.
         L::retire(&self.loaded, before, false);
         Ok(())
     }

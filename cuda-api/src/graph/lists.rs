@@ -37,7 +37,7 @@ impl After {
     ///
     /// If not null, the arrays must have as many elements as the count says.
     pub unsafe fn read(self) -> CuResult<Vec<(NodeId, Edge)>> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller promises that the arrays have `count` elements.
         let (nodes, data) =
             unsafe { (nodes(self.nodes, self.count)?, edge_data(self.data, self.count)?) };
         Ok(nodes.into_iter().zip(data).collect())
@@ -96,7 +96,8 @@ pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usi
         return count.set(values.len());
     }
     let room = count.read()?;
-    // SAFETY: the array has this many elements, as the caller promises.
+    // SAFETY: the caller promises that the array has as many elements as `count` says, which is
+    // `room`.
     let to = unsafe { to.array(room) };
     let values = values.iter().map(|node| *node as CUgraphNode);
     let given = values.len().min(room);
@@ -111,19 +112,20 @@ pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usi
 /// If not null, the array must have `room` elements.
 unsafe fn give_data(edges: &[Edge], to: Out<CUgraphEdgeData>, room: usize) -> CuResult {
     if !to.is_wanted() {
-        // If the program doesn't ask for the data, edges with data would look like default ones.
+        // Without an array for the data, the program would take edges with data for default edges.
+        // Fail if there are any.
         return match edges.iter().all(|edge| *edge == Edge::Full) {
             true => Ok(()),
             false => Err(CuError::LOSSY_QUERY),
         };
     }
     let data = edges.iter().map(|edge| edge.data());
-    // SAFETY: the array has this many elements, as the caller promises.
+    // SAFETY: the caller promises that the array has `room` elements.
     unsafe { to.array(room) }.set_all(data.chain(std::iter::repeat(Edge::Full.data())))
 }
 
-/// Like [`give_nodes`], but also stores the data of the edges that connect these nodes to another
-/// node.
+/// Stores a list of nodes, as [`give_nodes`] does, and the data of the edges that connect these
+/// nodes to another node.
 ///
 /// # Safety
 ///
@@ -138,7 +140,7 @@ pub unsafe fn give_neighbors(
     if data.is_wanted() && !to.is_wanted() {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that each array has as many elements as `count` says.
     unsafe {
         if to.is_wanted() {
             give_data(&edges, data, count.read()?)?;
@@ -147,7 +149,8 @@ pub unsafe fn give_neighbors(
     }
 }
 
-/// Like [`give_nodes`], but stores edges, in two arrays of nodes and an array of data.
+/// Stores a list of edges, as [`give_nodes`] stores nodes, in two arrays of nodes and an array of
+/// data.
 ///
 /// # Safety
 ///
@@ -168,7 +171,8 @@ pub unsafe fn give_edges(
     let second: Vec<_> = values.iter().map(|(_, to, _)| *to).collect();
     let edges: Vec<_> = values.iter().map(|(.., edge)| *edge).collect();
     let room = count.read()?;
-    // SAFETY: the arrays have this many elements, as the caller promises.
+    // SAFETY: the caller promises that each array has as many elements as `count` says, which is
+    // `room`.
     unsafe {
         give_data(&edges, data, room)?;
         give_nodes(&first, from, count)?;

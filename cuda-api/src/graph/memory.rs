@@ -10,7 +10,7 @@ use crate::sys::CUmemAccessDesc;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The length of an allocation is a multiple of this many bytes.
+/// The alignment of an allocation's length, in bytes.
 const ALIGN: u64 = 512;
 /// Allocations that have ended are removed from the table only when it has at least this many
 /// entries.
@@ -19,13 +19,12 @@ const PRUNE_FROM: usize = 64;
 /// Memory that a graph allocates. `M` is the library's part, which frees the memory when it's
 /// dropped.
 pub struct Allocation<M> {
-    /// The address.
     pub address: u64,
     /// The length in bytes.
     pub len: u64,
     /// The ordinal of the device.
     pub device: i32,
-    /// The library's part.
+    /// The library's data. Dropping it frees the memory.
     pub memory: M,
 }
 
@@ -39,18 +38,17 @@ impl<M> Allocation<M> {
 
 /// The work of a node that allocates memory.
 pub struct AllocNode<M> {
-    /// The memory.
     pub allocation: Arc<Allocation<M>>,
     /// The number of bytes that the program requested.
     pub bytes: usize,
-    /// The devices to which the program gave access. It can query this list.
+    /// The access that the program requested for the memory. The program can query this list.
     pub access: Vec<CUmemAccessDesc>,
 }
 
 struct Known<M> {
     len: u64,
     allocation: Weak<Allocation<M>>,
-    /// The program's share in the allocation, if the memory is live.
+    /// The program's share in the allocation. It exists if the memory is live.
     live: Option<Arc<Allocation<M>>>,
 }
 
@@ -110,8 +108,9 @@ impl<M> Memories<M> {
         Some(known.live.take().ok_or(CuError::INVALID_VALUE))
     }
 
-    /// Makes the changes of a launch. Fails if the launch would allocate memory that is already
-    /// live, unless `auto_free` is set, or free memory that isn't live.
+    /// Records the effect of a launch: makes the memory live that it allocates, and drops the
+    /// shares in the memory that it frees. Fails if the launch would allocate memory that is
+    /// already live, unless `auto_free` is set, or free memory that isn't live.
     pub fn begin(&self, effect: &Effect<M>, auto_free: bool) -> CuResult<Before<M>> {
         let mut state = self.lock();
         let is_live =
@@ -155,8 +154,8 @@ pub struct Effect<M> {
 }
 
 impl<M> Effect<M> {
-    /// Returns the effect of a graph with these uses of memory. Each is an allocation, and whether
-    /// the node allocates the memory (or frees it).
+    /// Returns the effect of a graph whose nodes use memory in these ways. Each item is an
+    /// allocation, and whether the node allocates the memory (true) or frees it (false).
     pub fn new<'a>(uses: impl IntoIterator<Item = (&'a Arc<Allocation<M>>, bool)>) -> Self
     where
         M: 'a,
@@ -213,7 +212,7 @@ mod tests {
         assert!(memories.begin(&makes, true).is_ok());
         assert!(memories.begin(&frees, false).is_ok());
         assert!(memories.begin(&makes, false).is_ok());
-        // Live memory stays allocated when its graphs are gone.
+        // Live memory stays allocated when all graphs that allocate it have been dropped.
         drop((makes, memory));
         assert!(memories.get(4096).is_some());
         assert!(memories.take(4096).unwrap().is_ok());

@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// The maximum number of operations in a batch.
 pub const MAX_OPERATIONS: usize = 256;
 
-/// The operations of a node, as the program passed them. They are kept only to be returned to the
-/// program by queries.
+/// The operations of a node, as the program passed them. They are kept only so that queries can
+/// return them to the program.
 #[derive(Clone)]
 pub struct MemoryOperations {
     operations: Arc<[CUstreamBatchMemOpParams]>,
@@ -28,7 +28,8 @@ impl MemoryOperations {
     ///
     /// # Safety
     ///
-    /// If not null, the array in the parameters must have as many elements as they say.
+    /// If not null, the array in the parameters must have as many elements as `count` in the
+    /// parameters says.
     pub(super) unsafe fn read(params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> CuResult<Self> {
         let params = params.get()?;
         let count = params.count as usize;
@@ -46,8 +47,8 @@ impl MemoryOperations {
         &self.operations
     }
 
-    /// Returns whether these operations can replace others in an instantiated graph: they must have
-    /// the same types, in the same order.
+    /// Returns whether these operations can replace `others` in an instantiated graph: both lists
+    /// must have the same types in the same order.
     pub(super) fn can_replace(&self, others: &Self) -> bool {
         // SAFETY: all members begin with the operation's type, and any number is valid for it.
         let type_of = |params: &CUstreamBatchMemOpParams| unsafe { params.operation };
@@ -78,7 +79,7 @@ pub fn describe(
         params.memoryBarrier.operation = operation;
         params.memoryBarrier.flags = flags;
     } else {
-        // Waits and writes have the same layout.
+        // Waits and writes have the same layout, so the member for writes is used for both.
         params.writeValue.operation = operation;
         params.writeValue.address = address;
         params.writeValue.__bindgen_anon_1.value64 = value;

@@ -34,7 +34,8 @@ pub unsafe fn kernel<L: Library>(
     params: In<impl Copy + Into<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> CuResult<Op<L>> {
     let params = params.get()?.into();
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the pointers in the parameters are valid, as
+    // `cuLaunchKernel` requires.
     unsafe { L::kernel(&params, L::Kept::default()) }.map(Op::Kernel)
 }
 
@@ -53,7 +54,8 @@ pub unsafe fn other_kernel<L: Library>(
         _ => Err(INVALID),
     })?;
     let params = params.get()?.into();
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the pointers in the parameters are valid, as
+    // `cuLaunchKernel` requires.
     unsafe { L::kernel(&params, kept) }.map(Op::Kernel)
 }
 
@@ -73,7 +75,7 @@ pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     {
         return Err(INVALID);
     }
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that addresses of host memory are valid whenever the node runs.
     let copy = unsafe { L::copy(&params) }?;
     Ok(Op::Copy(copy, Some(CopyParams::new(params))))
 }
@@ -84,8 +86,8 @@ pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>
 }
 
 /// Creates the operation of a new memset node in a context. If the context is null, the node uses
-/// the memory's context, so memory that a graph allocates is invalid: it has no context until a
-/// launch.
+/// the context of the memory. Memory that a graph allocates is then refused, because it has no
+/// context until a launch.
 pub fn memset_in<L: Library>(
     params: In<CUDA_MEMSET_NODE_PARAMS>,
     context: CUcontext,
@@ -104,7 +106,8 @@ pub fn memset_in<L: Library>(
 pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op<L>> {
     let params = params.get()?;
     let function = params.fn_.ok_or(INVALID)?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the function can be called with this argument from any
+    // thread.
     Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
 }
 
@@ -112,9 +115,10 @@ pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op
 ///
 /// # Safety
 ///
-/// If the array in the parameters isn't null, it must have as many elements as they say.
+/// If the array in the parameters isn't null, it must have as many elements as `count` in the
+/// parameters says.
 pub unsafe fn batch<L: Library>(params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> CuResult<Op<L>> {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the array has as many elements as `count` says.
     let operations = unsafe { MemoryOperations::read(params) }?;
     Ok(Op::Batch(L::batch(operations.list())?, operations))
 }
@@ -141,7 +145,7 @@ pub unsafe fn add<L: Library>(
     let make = |table: &mut super::table::Table<Op<L>>, graph, after: &[(NodeId, Edge)]| {
         table.add(graph, Work::Op(op), after)
     };
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have as many elements as `after` says.
     unsafe { structure::add::<L>(to, graph, after, make) }
 }
 
@@ -166,12 +170,12 @@ type Parameters = ManuallyDrop<(Arc<[u8]>, Vec<*mut c_void>)>;
 
 thread_local! {
     /// The parameters that the last query on this thread returned. Programs may read them until the
-    /// thread's next query. They aren't freed when the thread exits: that would need a destructor,
-    /// whose code might no longer be loaded by then.
+    /// thread's next query. They aren't freed when the thread exits, because that would need a
+    /// destructor, whose code might already be unloaded.
     static PARAMETERS: RefCell<Option<Parameters>> = const { RefCell::new(None) };
 }
 
-/// `cuGraphKernelNodeGetParams`, for any version of the parameters.
+/// Implements `cuGraphKernelNodeGetParams`, for any version of the parameters.
 pub fn kernel_params<L: Library>(
     node: CUgraphNode,
     to: Out<impl From<CUDA_KERNEL_NODE_PARAMS>>,
@@ -200,7 +204,7 @@ fn change_kernel<L: Library>(
     })
 }
 
-/// `cuGraphKernelNodeGetAttribute`.
+/// Implements `cuGraphKernelNodeGetAttribute`.
 pub fn attribute<L: Library>(
     node: CUgraphNode,
     which: CUkernelNodeAttrID,
@@ -208,17 +212,19 @@ pub fn attribute<L: Library>(
 ) -> CuResult {
     let Op::Kernel(kernel) = work::<L>(node)? else { return Err(INVALID) };
     let value = L::attributes(&kernel).of_node(which.0)?;
-    // SAFETY: the union has the array's size, and it need not be aligned.
+    // SAFETY: `Value` has the size of the union `CUlaunchAttributeValue`, and `Out` allows
+    // unaligned pointers.
     unsafe { to.cast::<Value>() }.set(value)
 }
 
-/// `cuGraphKernelNodeSetAttribute`.
+/// Implements `cuGraphKernelNodeSetAttribute`.
 pub fn set_attribute<L: Library>(
     node: CUgraphNode,
     which: CUkernelNodeAttrID,
     value: In<CUstreamAttrValue>,
 ) -> CuResult {
-    // SAFETY: the union has the array's size, and it need not be aligned.
+    // SAFETY: `Value` has the size of the union `CUlaunchAttributeValue`, and `In` allows unaligned
+    // pointers.
     let value = unsafe { value.cast::<Value>() }.get()?;
     change_kernel::<L>(node, |kernel| {
         let mut attributes = L::attributes(kernel).clone();
@@ -227,13 +233,13 @@ pub fn set_attribute<L: Library>(
     })
 }
 
-/// `cuGraphKernelNodeCopyAttributes`.
+/// Implements `cuGraphKernelNodeCopyAttributes`.
 pub fn copy_attributes<L: Library>(to: CUgraphNode, from: CUgraphNode) -> CuResult {
     let Op::Kernel(from) = work::<L>(from)? else { return Err(INVALID) };
     change_kernel::<L>(to, |to| L::set_attributes(to, L::attributes(&from).clone()))
 }
 
-/// `cuGraphMemcpyNodeGetParams`.
+/// Implements `cuGraphMemcpyNodeGetParams`.
 pub fn copy_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMCPY3D>) -> CuResult {
     match work::<L>(node)? {
         Op::Copy(_, Some(params)) => to.set(params.get()),
@@ -242,13 +248,13 @@ pub fn copy_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMCPY3D>) -> CuR
     }
 }
 
-/// `cuGraphMemsetNodeGetParams`.
+/// Implements `cuGraphMemsetNodeGetParams`.
 pub fn memset_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMSET_NODE_PARAMS>) -> CuResult {
     let Op::Memset(memset) = work::<L>(node)? else { return Err(INVALID) };
     to.set(L::memset_params(&memset))
 }
 
-/// `cuGraphBatchMemOpNodeGetParams`.
+/// Implements `cuGraphBatchMemOpNodeGetParams`.
 pub fn batch_params<L: Library>(
     node: CUgraphNode,
     to: Out<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
@@ -257,13 +263,14 @@ pub fn batch_params<L: Library>(
     to.set(operations.params())
 }
 
-/// `cuGraphHostNodeGetParams`.
+/// Implements `cuGraphHostNodeGetParams`.
 pub fn host_params<L: Library>(node: CUgraphNode, to: Out<CUDA_HOST_NODE_PARAMS>) -> CuResult {
     let Op::Host(call) = work::<L>(node)? else { return Err(INVALID) };
     to.set(call.params())
 }
 
-/// `cuGraphEventRecordNodeGetEvent` if `record` is set, otherwise `cuGraphEventWaitNodeGetEvent`.
+/// Implements `cuGraphEventRecordNodeGetEvent` if `record` is set, otherwise
+/// `cuGraphEventWaitNodeGetEvent`.
 pub fn event_of<L: Library>(node: CUgraphNode, record: bool, to: Out<CUevent>) -> CuResult {
     match work::<L>(node)? {
         Op::Record(_, handle) if record => to.set(handle as CUevent),

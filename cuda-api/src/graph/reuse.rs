@@ -6,17 +6,17 @@ use super::ids::{MemoryUse, NodeId, Operation};
 use crate::error::{CuError, CuResult};
 use std::collections::BTreeMap;
 
-/// An allocation takes over memory of at most this many times its length, so that small
-/// allocations don't keep large ones from reusing memory.
+/// An allocation reuses memory only if it's at most this many times as long, so that small
+/// allocations don't take large blocks from large allocations.
 const MOST_TIMES: u64 = 2;
 
 /// Memory that a graph's nodes allocate.
 struct Block {
     len: u64,
     device: i32,
-    /// The last node that allocates the memory.
+    /// The last node that allocates this memory.
     node: NodeId,
-    /// The node that frees it after that.
+    /// The node that frees the memory after `node`, if any.
     freed: Option<NodeId>,
 }
 
@@ -33,8 +33,9 @@ impl<Op: Operation> Graph<Op> {
         matches!(work, Work::Op(op) if op.memory().is_some())
     }
 
-    /// Returns a node that allocates memory which an allocation of `len` bytes on a device can use,
-    /// too, if it runs after the nodes in `after`: these nodes must come after the memory was freed.
+    /// Returns a node whose memory a new allocation of `len` bytes can reuse. The new node will
+    /// depend on the nodes in `after`. A node's memory can be reused if it was freed by one of
+    /// these nodes or by a node that they depend on.
     pub(super) fn reusable(
         &self,
         after: &[(NodeId, Edge)],
@@ -42,7 +43,8 @@ impl<Op: Operation> Graph<Op> {
         device: i32,
     ) -> Option<NodeId> {
         let mut blocks: BTreeMap<u64, Block> = BTreeMap::new();
-        // The nodes are in the order of their creation, and memory is only reused once it's freed.
+        // This order is right, because the nodes are in the order of their creation, and memory is
+        // reused only by nodes that are created after the node that frees it.
         for (id, node) in &self.nodes {
             match memory_of(node) {
                 Some(MemoryUse::Allocate { address, len, device }) => {
@@ -77,7 +79,8 @@ impl<Op: Operation> Graph<Op> {
                 MemoryUse::Free { address: at } => freed += usize::from(at == address),
             }
         }
-        // A graph can free another graph's memory once.
+        // If the memory belongs to another graph, this graph doesn't allocate it, but can free it
+        // once.
         match freed < allocated.max(1) {
             true => Ok(()),
             false => Err(CuError::INVALID_VALUE),
@@ -167,7 +170,7 @@ mod tests {
         assert!(table.instance(graph).is_ok() && table.instance(other).unwrap().is_none());
         table.destroy(graph).unwrap();
         assert_eq!(table.take_removed().0.len(), 2);
-        // Nodes that allocate memory can't be added to a child graph, either.
+        // A child graph can't get nodes that allocate memory after it has been added, either.
         let inner = table.create();
         let child = table.add_child(other, inner, &[]).unwrap();
         let inner = table.child(child).unwrap();

@@ -52,12 +52,12 @@ pub struct Branch<Op> {
 pub enum Position {
     /// The index in the list of the graph's steps.
     Graph(usize),
-    /// The index among all steps in bodies of conditional nodes, in order. The steps in a step's own
-    /// bodies follow it.
+    /// The index among all steps in bodies of conditional nodes, in order. The steps in a step's
+    /// own bodies follow it.
     Body(usize),
 }
 
-/// Finds the step of a node, also in the bodies of conditional nodes. Looks at index `likely` first.
+/// Finds the step of a node, also in the bodies of conditional nodes. Tries index `likely` first.
 pub fn find<Op>(steps: &[Step<Op>], node: NodeId, likely: usize) -> Option<(Position, &Step<Op>)> {
     let is_likely = steps.get(likely).is_some_and(|step| step.id == node);
     let place = if is_likely { Some(likely) } else { steps.iter().position(|s| s.id == node) };
@@ -89,7 +89,8 @@ fn find_in_bodies<'a, Op>(
     None
 }
 
-/// Like [`find`], to change the step. Launches in progress keep the bodies as they are.
+/// Finds the step of a node, as [`find`] does, and returns it for changing. Copies a conditional
+/// node's bodies if a launch in progress uses them, so that the launch isn't affected.
 pub fn find_mut<Op: Clone>(steps: &mut [Step<Op>], node: NodeId) -> Option<&mut Step<Op>> {
     let contains =
         |step: &Step<Op>| step.id == node || find_in_bodies(step, node, &mut 0).is_some();
@@ -102,7 +103,7 @@ pub fn find_mut<Op: Clone>(steps: &mut [Step<Op>], node: NodeId) -> Option<&mut 
     find_mut(body, node)
 }
 
-/// The reason why a graph can't replace an executable one, and the node of the new graph that
+/// The reason why a graph can't replace an instantiated one, and the node of the new graph that
 /// differs, if there is one.
 pub type Difference = (CUgraphExecUpdateResult, Option<NodeId>);
 
@@ -139,8 +140,8 @@ pub fn replace_child<Op: Operation>(
     let alone: Vec<Step<Op>> = within
         .iter()
         .map(|step| {
-            // Leave out dependencies on steps before the child graph, which `child` doesn't have
-            // either.
+            // `child` has no dependencies on steps outside of the graph, so leave out dependencies
+            // on steps before the child graph.
             let within = |(place, edge): &(usize, Edge)| Some((place.checked_sub(first)?, *edge));
             let after = step.after.iter().filter_map(within).collect();
             Step { after, ..step.clone() }
@@ -149,7 +150,8 @@ pub fn replace_child<Op: Operation>(
     let is_child = !within.is_empty();
     compare(&alone, child).map_err(|_| match is_child {
         true => CuError::GRAPH_EXEC_UPDATE_FAILURE,
-        // The node may be of another type.
+        // The node may not be a child graph node at all: other nodes without an operation have no
+        // child steps, either.
         false => CuError::INVALID_VALUE,
     })?;
     for (step, new) in within.iter_mut().zip(child) {

@@ -24,9 +24,9 @@ pub struct Operation {
     pub flags: u32,
 }
 
-/// A library's stream memory operations.
+/// The stream memory operations that a library implements.
 pub trait Library {
-    /// Returns the address at which the GPU finds these bytes of the program.
+    /// Returns the address at which the GPU can access these bytes of the program's memory.
     fn locate(address: u64, bytes: u64) -> CuResult<u64>;
 
     /// Fails if a stream's handle is invalid.
@@ -44,9 +44,9 @@ impl Operation {
         // waits and writes have the same layout.
         let (kind, barrier, write) =
             unsafe { (params.operation, params.memoryBarrier, params.writeValue) };
-        // SAFETY: as above.
+        // SAFETY: every bit pattern is valid for the members of this union, which are integers.
         let value = unsafe { write.__bindgen_anon_1.value64 };
-        // The value of a 32-bit operation is in the lower half.
+        // The value of a 32-bit operation is in the lower 4 bytes.
         let low = u64::from(value as u32);
         let (bytes, allowed, value) = match kind {
             Kind::CU_STREAM_MEM_OP_WAIT_VALUE_32 => (4, COMPARISON, low),
@@ -94,7 +94,7 @@ pub fn one<L: Library>(
     L::queue(stream, per_thread, &[describe(kind, address, value, flags)])
 }
 
-/// `cuStreamBatchMemOp`.
+/// Implements `cuStreamBatchMemOp`.
 ///
 /// # Safety
 ///
@@ -115,9 +115,9 @@ pub unsafe fn batch<L: Library>(
     L::queue(stream, per_thread, &all)
 }
 
-/// Exports these entry points for a [`Library`]. The second argument is the library's
-/// [`EntryPoint`](crate::entries::EntryPoint), and the third a function that says whether a null
-/// stream means the thread's default stream.
+/// Exports the entry points of stream memory operations for a [`Library`]. The second argument is
+/// the library's [`EntryPoint`](crate::entries::EntryPoint), and the third a function that says
+/// whether a null stream means the thread's default stream.
 #[macro_export]
 macro_rules! stream_memory_entries {
     ($library:ty, $entry_point:ty, $is_per_thread:path) => {

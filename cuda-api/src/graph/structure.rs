@@ -9,7 +9,7 @@ use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeType};
 
-/// `cuGraphCreate`.
+/// Implements `cuGraphCreate`.
 pub fn create<L: Library>(to: Out<CUgraph>, flags: u32) -> CuResult {
     L::initialized()?;
     to.check()?;
@@ -19,13 +19,13 @@ pub fn create<L: Library>(to: Out<CUgraph>, flags: u32) -> CuResult {
     to.set(L::graphs().with(|table| table.create()) as CUgraph)
 }
 
-/// `cuGraphClone`.
+/// Implements `cuGraphClone`.
 pub fn clone<L: Library>(to: Out<CUgraph>, graph: CUgraph) -> CuResult {
     to.check()?;
     to.set(L::graphs().with(|table| table.clone_graph(graph as GraphId))? as CUgraph)
 }
 
-/// `cuGraphNodeFindInClone`.
+/// Implements `cuGraphNodeFindInClone`.
 pub fn find_in_clone<L: Library>(
     to: Out<CUgraphNode>,
     node: CUgraphNode,
@@ -35,17 +35,17 @@ pub fn find_in_clone<L: Library>(
     to.set(L::graphs().with(|table| table.find_in_clone(node, clone))? as CUgraphNode)
 }
 
-/// `cuGraphNodeGetType`.
+/// Implements `cuGraphNodeGetType`.
 pub fn kind<L: Library>(node: CUgraphNode, to: Out<CUgraphNodeType>) -> CuResult {
     to.set(L::graphs().with(|table| table.kind(node as NodeId))?)
 }
 
-/// `cuGraphDestroyNode`.
+/// Implements `cuGraphDestroyNode`.
 pub fn destroy_node<L: Library>(node: CUgraphNode) -> CuResult {
     L::graphs().with(|table| table.destroy_node(node as NodeId))
 }
 
-/// `cuGraphChildGraphNodeGetGraph`.
+/// Implements `cuGraphChildGraphNodeGetGraph`.
 pub fn child<L: Library>(node: CUgraphNode, to: Out<CUgraph>) -> CuResult {
     to.set(L::graphs().with(|table| table.child(node as NodeId))? as CUgraph)
 }
@@ -62,7 +62,7 @@ pub unsafe fn add<L: Library>(
     make: impl FnOnce(&mut Table<Op<L>>, GraphId, &[(NodeId, Edge)]) -> CuResult<NodeId>,
 ) -> CuResult {
     to.check()?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have as many elements as `after` says.
     let after = unsafe { after.into().read() }?;
     let node = L::graphs().with(|table| {
         table.graph(graph as GraphId)?;
@@ -83,11 +83,11 @@ pub unsafe fn nodes<L: Library>(
     of: impl FnOnce(&super::dag::Graph<Op<L>>) -> Vec<NodeId>,
 ) -> CuResult {
     let nodes = L::graphs().with(|table| table.graph(graph as GraphId).map(of))?;
-    // SAFETY: the array has as many elements as `count` says.
+    // SAFETY: the caller promises that the array has as many elements as `count` says.
     unsafe { lists::give_nodes(&nodes, to, count) }
 }
 
-/// `cuGraphGetEdges`.
+/// Implements `cuGraphGetEdges`.
 ///
 /// # Safety
 ///
@@ -99,11 +99,12 @@ pub unsafe fn edges<L: Library>(
     count: Out<usize>,
 ) -> CuResult {
     let edges = L::graphs().with(|table| table.graph(graph as GraphId).map(|g| g.edges()))?;
-    // SAFETY: the arrays have as many elements as `count` says.
+    // SAFETY: the caller promises that the arrays have as many elements as `count` says.
     unsafe { lists::give_edges(&edges, arrays, data, count) }
 }
 
-/// `cuGraphNodeGetDependentNodes` if `dependents` is set, otherwise `cuGraphNodeGetDependencies`.
+/// Implements `cuGraphNodeGetDependentNodes` if `dependents` is set, otherwise
+/// `cuGraphNodeGetDependencies`.
 ///
 /// # Safety
 ///
@@ -120,11 +121,11 @@ pub unsafe fn neighbors<L: Library>(
         false => Ok(table.node(node)?.after.iter().map(|(id, edge)| (*id, *edge)).collect()),
         true => Ok(table.graph(table.graph_of(node)?)?.dependents(node)),
     });
-    // SAFETY: the arrays have as many elements as `count` says.
+    // SAFETY: the caller promises that the arrays have as many elements as `count` says.
     unsafe { lists::give_neighbors(&found?, to, data, count) }
 }
 
-/// `cuGraphRemoveDependencies`, which removes edges whatever their data is.
+/// Implements `cuGraphRemoveDependencies`, which removes edges whatever their data is.
 ///
 /// # Safety
 ///
@@ -145,7 +146,7 @@ pub unsafe fn remove_any_edges<L: Library>(
     })
 }
 
-/// `cuGraphAddDependencies` if `add` is set, otherwise `cuGraphRemoveDependencies_v2`.
+/// Implements `cuGraphAddDependencies` if `add` is set, otherwise `cuGraphRemoveDependencies_v2`.
 ///
 /// # Safety
 ///

@@ -35,9 +35,11 @@ pub struct Table<Op> {
     created: u64,
     /// The user objects of the process.
     pub(super) users: UserObjects,
-    /// The removed nodes that allocated or freed memory.
+    /// The removed nodes that allocated or freed memory. They are dropped after the table is
+    /// unlocked, because dropping them may make calls.
     removed: Vec<Node<Op>>,
-    /// The library's data for the handles of graphs that were destroyed.
+    /// The library's data for the handles of graphs that were destroyed, which is dropped after the
+    /// table is unlocked.
     removed_conditions: Vec<Conditions>,
 }
 
@@ -93,7 +95,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// Like [`Table::op`], but the operation can be changed.
+    /// Returns the operation of a node for changing it. Fails if the node has no operation.
     pub fn op_mut(&mut self, id: NodeId) -> CuResult<&mut Op> {
         let graph = self.graph_of(id)?;
         let node = self.graphs.get_mut(&graph).and_then(|graph| graph.nodes.get_mut(&id));
@@ -103,7 +105,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// `cuGraphNodeGetType`.
+    /// Implements `cuGraphNodeGetType`.
     pub fn kind(&self, id: NodeId) -> CuResult<CUgraphNodeType> {
         Ok(self.node(id)?.kind())
     }
@@ -150,8 +152,9 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// Returns the graph that directly or indirectly contains a graph as the body of a conditional
-    /// node, or the graph itself. Fails if the graph belongs to a child graph node.
+    /// Returns the outermost graph that directly or indirectly contains the graph `id` as the body
+    /// of a conditional node, or `id` itself if there is none. Fails if the graph belongs to a
+    /// child graph node.
     fn root(&self, mut id: GraphId) -> CuResult<GraphId> {
         while let Some(node) = self.graph(id)?.part_of {
             match self.node(node)?.work {
@@ -162,8 +165,8 @@ impl<Op: Operation> Table<Op> {
         Ok(id)
     }
 
-    /// Returns the graph for which a handle for a conditional node in this graph is created, and the
-    /// library's data for the handles that it has.
+    /// Returns the graph for which a handle for a conditional node in this graph is created, and
+    /// the library's data for the handles that the returned graph has already.
     pub(super) fn conditions(&self, id: GraphId) -> CuResult<(GraphId, Option<Conditions>)> {
         let root = self.root(id)?;
         Ok((root, self.graph(root)?.conditions.clone()))
@@ -241,8 +244,8 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// Returns a token for an instantiated graph, if only one can exist at a time. Fails if it
-    /// already exists.
+    /// Returns the token for an instantiated graph, if only one can exist at a time. Fails if
+    /// another instantiated graph has the token.
     pub(super) fn instance(&mut self, id: GraphId) -> CuResult<Option<Arc<()>>> {
         let graph = self.graphs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
         if !graph.has_memory && graph.handles.is_empty() {
@@ -347,8 +350,8 @@ impl<Op: Operation> Table<Op> {
         id
     }
 
-    /// Adds references to a user object to a graph. If `moved` is set, they are references that the
-    /// program gives up.
+    /// Adds references to a user object to a graph. If `moved` is set, the program gives up as many
+    /// references of its own.
     pub(super) fn retain_user(
         &mut self,
         graph: GraphId,
@@ -402,7 +405,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// `cuGraphClone`.
+    /// Implements `cuGraphClone`.
     pub fn clone_graph(&mut self, of: GraphId) -> CuResult<GraphId> {
         self.clone_within(of, 0)
     }
@@ -445,7 +448,7 @@ impl<Op: Operation> Table<Op> {
         Ok(copy)
     }
 
-    /// `cuGraphNodeFindInClone`.
+    /// Implements `cuGraphNodeFindInClone`.
     pub fn find_in_clone(&self, original: NodeId, clone: GraphId) -> CuResult<NodeId> {
         let mut nodes = self.graph(clone)?.nodes.keys();
         let found = nodes.find(|id| self.clones.get(id) == Some(&original));
@@ -466,7 +469,7 @@ impl<Op: Operation> Table<Op> {
         graph.change_edges(edges, add)
     }
 
-    /// `cuGraphDestroyNode`.
+    /// Implements `cuGraphDestroyNode`.
     pub fn destroy_node(&mut self, id: NodeId) -> CuResult {
         let of = self.graph_of(id)?;
         self.check_no_memory(of)?;
@@ -502,7 +505,7 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
-    /// `cuGraphDestroy`.
+    /// Implements `cuGraphDestroy`.
     pub fn destroy(&mut self, id: GraphId) -> CuResult {
         if self.graph(id)?.part_of.is_some() {
             return Err(CuError::INVALID_VALUE);
@@ -529,7 +532,8 @@ impl<Op: Operation> Table<Op> {
     /// Returns the graph's current steps, in an order in which they can run.
     pub fn steps(&self, id: GraphId) -> CuResult<Vec<Step<Op>>> {
         if self.graph(id)?.handles.values().any(|handle| !handle.used) {
-            // A handle must belong to a node.
+            // Every handle for a conditional node must be used by a node when the graph is
+            // instantiated.
             return Err(CuError::INVALID_VALUE);
         }
         let mut steps = Vec::new();

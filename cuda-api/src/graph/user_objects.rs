@@ -56,7 +56,7 @@ impl UserObjects {
     /// Adds a reference for each reference in the list.
     pub(super) fn retain_all(&mut self, references: &References) {
         for (id, count) in references {
-            // The owner of the list holds references, so the object exists.
+            // Ignore errors: the owner of the list holds references, so the object exists.
             let _ = self.retain(*id, *count);
         }
     }

@@ -19,7 +19,7 @@ fn check_count(count: u32) -> CuResult<u64> {
     if (1..=MAX_COUNT).contains(&count) { Ok(count.into()) } else { Err(INVALID) }
 }
 
-/// `cuUserObjectCreate`.
+/// Implements `cuUserObjectCreate`.
 ///
 /// # Safety
 ///
@@ -38,24 +38,25 @@ pub unsafe fn create<L: Library>(
     if flags != NO_SYNC {
         return Err(INVALID);
     }
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the destructor can be called with this argument from any
+    // thread.
     let destructor = unsafe { HostCall::new(destructor, data) };
     to.set(L::graphs().with(|table| table.create_user(destructor, count)) as CUuserObject)
 }
 
-/// `cuUserObjectRetain`.
+/// Implements `cuUserObjectRetain`.
 pub fn retain<L: Library>(object: CUuserObject, count: u32) -> CuResult {
     let count = check_count(count)?;
     L::graphs().with(|table| table.users.retain(object as UserId, count))
 }
 
-/// `cuUserObjectRelease`.
+/// Implements `cuUserObjectRelease`.
 pub fn release<L: Library>(object: CUuserObject, count: u32) -> CuResult {
     let count = check_count(count)?;
     L::graphs().with(|table| table.users.release(object as UserId, count))
 }
 
-/// `cuGraphRetainUserObject`.
+/// Implements `cuGraphRetainUserObject`.
 pub fn graph_retain<L: Library>(
     graph: CUgraph,
     object: CUuserObject,
@@ -70,7 +71,7 @@ pub fn graph_retain<L: Library>(
         .with(|table| table.retain_user(graph as GraphId, object as UserId, count, flags == MOVE))
 }
 
-/// `cuGraphReleaseUserObject`.
+/// Implements `cuGraphReleaseUserObject`.
 pub fn graph_release<L: Library>(graph: CUgraph, object: CUuserObject, count: u32) -> CuResult {
     let count = check_count(count)?;
     L::graphs().with(|table| table.release_user(graph as GraphId, object as UserId, count))
