@@ -3,9 +3,9 @@
 use crate::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Kind};
 use crate::ptx_image;
 
-/// Returns an explanation for an image in which a device with a compute capability (90 for 9.0) finds
-/// no PTX that it can execute: a cubin, or a fatbin with machine code. It names the targets of the
-/// machine code, and says what to do.
+/// Returns an explanation for an image in which a device with a compute capability (90 for 9.0)
+/// finds no PTX that it can execute: a cubin, or a fatbin with machine code. It names the targets
+/// of the machine code, and says what to do.
 pub fn explain(image: &[u8], capability: u32) -> Option<String> {
     let found = if image.starts_with(&ELF_MAGIC) {
         let target = target(image).filter(|_| ptx_image::texts(image).is_empty())?;
@@ -48,7 +48,7 @@ fn contents(fatbin: &[u8], capability: u32) -> Option<String> {
     let list = |what: &str, mut targets: Vec<u32>| {
         targets.sort_unstable();
         targets.dedup();
-        // A fatbin from a program can have any number of entries.
+        // List at most 16 targets, because a fatbin from a program can have any number of entries.
         targets.truncate(16);
         let targets: Vec<String> = targets.iter().map(|target| format!("sm_{target}")).collect();
         (!targets.is_empty()).then(|| format!("{what} for {}", targets.join(", ")))
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_targets_of_machine_code_are_named() {
-        // The flags of files that nvJitLink 12.9 and 13.5 created.
+        // The format numbers and flags are those of files that nvJitLink 12.9 and 13.5 created.
         for (format, flags, target) in [
             ([0x33, 7], 0x5a_055a, "machine code for sm_90,"),
             ([0x41, 8], 0x0600_5a04, "machine code for sm_90,"),
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn images_with_ptx_need_no_explanation() {
         let ptx = ptx_image::wrap(b".version 8.0\n\0", 90, ptx_image::Linking::Complete);
-        // An image from softgpu's linker is an ELF file in no format of NVIDIA's.
+        // An image from softgpu's linker is an ELF file, but isn't in any of NVIDIA's formats.
         let linked = cubin([0, 0], 90);
         let mixed = fatbin(&[(2, 80), (1, 75)]);
         for image in [&ptx[..], &linked, &mixed, b".version 8.0\0", b"", &ptx[..8]] {

@@ -2,17 +2,18 @@
 //! `export_tables/instead.rs`).
 //!
 //! nvJitLink compiles each of its inputs to a relocatable file and links these files, if there are
-//! several inputs or if none is in the format for link-time optimization. It copies the data of
-//! variables to the result, so the text is the value of a variable.
+//! several inputs or if none is in the format for link-time optimization. It copies the values of
+//! variables to the result, so the PTX text is stored as the value of a variable.
 
-/// The first bytes of the value of a variable that contains PTX. The length of the text follows, in
-/// eight bytes, and then the text.
+/// The first bytes of the value of a variable that contains PTX. Eight bytes with the length of the
+/// text follow, and then the text.
 const MAGIC: [u8; 16] = *b"\x89virtio-cudaPTX\n";
 
 const HEADER: usize = 64;
 const SECTION_HEADER: u16 = 64;
 const SYMBOL: u64 = 24;
-/// The sections' names, and their places in this string.
+/// The names of the sections. The constants below contain each section's index and the offset of
+/// its name in this string.
 const SECTION_NAMES: &[u8] = b"\0.shstrtab\0.strtab\0.symtab\0.nv.global.init\0";
 const SHSTRTAB: (u16, u32) = (1, 1);
 const STRTAB: (u16, u32) = (2, 11);
@@ -29,13 +30,14 @@ pub enum Linking {
 /// Returns a file with a PTX text for a compute capability such as 90.
 pub fn wrap(text: &[u8], capability: u32, linking: Linking) -> Vec<u8> {
     let value = [&MAGIC[..], &(text.len() as u64).to_le_bytes(), text].concat();
-    // The linker refuses two variables with the same name.
+    // The linker refuses two variables with the same name, so the variable's name contains a hash
+    // of its value.
     let hash = value.iter().fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
     });
     let strings = format!("\0__virtio_cuda_ptx_{hash:016x}\0").into_bytes();
-    // An empty symbol, that of the section, and that of the variable: a global one of CUDA's type
-    // for objects.
+    // The symbol table starts with an empty symbol. The symbol of the section follows, and then
+    // that of the variable: a global symbol of the type that CUDA uses for objects.
     let mut symbols = vec![0; 24];
     for (name, info, other, size) in [(0u32, 3u8, 0u8, 0u64), (1, 0x1d, 0x20, value.len() as u64)] {
         symbols.extend(name.to_le_bytes());
@@ -45,7 +47,7 @@ pub fn wrap(text: &[u8], capability: u32, linking: Linking) -> Vec<u8> {
         symbols.extend(size.to_le_bytes());
     }
     let kind: u16 = if linking == Linking::Input { 1 } else { 2 };
-    // The format of CUDA 12, which later versions accept, too.
+    // The ELF flags in the format of CUDA 12, which later versions of nvJitLink accept, too.
     let flags = capability << 16 | 0x500 | capability;
     let mut file = b"\x7fELF\x02\x01\x01\x33\x07".to_vec();
     file.resize(16, 0);
@@ -53,7 +55,8 @@ pub fn wrap(text: &[u8], capability: u32, linking: Linking) -> Vec<u8> {
     file.extend(b"\xbe\0\x01\0\0\0");
     file.resize(HEADER, 0);
     let mut headers = vec![0; SECTION_HEADER.into()];
-    // Type, flags, link, info, alignment, and size of an entry.
+    // Each header has the type, flags, link, info, and alignment of a section, and the size of its
+    // entries.
     for (section, contents, header) in [
         (SHSTRTAB, SECTION_NAMES, [3, 0, 0, 0, 1, 0]),
         (STRTAB, &strings[..], [3, 0, 0, 0, 1, 0]),
@@ -85,8 +88,8 @@ pub fn wrap(text: &[u8], capability: u32, linking: Linking) -> Vec<u8> {
     file
 }
 
-/// Returns the PTX texts in an ELF file: that of [`wrap`], or those of the files that nvJitLink
-/// linked. Returns nothing for any other image.
+/// Returns the PTX texts in an ELF file: the text of a file from [`wrap`], or the texts of the
+/// files that nvJitLink linked to this one. Returns nothing for any other image.
 pub fn texts(image: &[u8]) -> Vec<&[u8]> {
     let mut texts = Vec::new();
     if !image.starts_with(&crate::fatbin::ELF_MAGIC) {

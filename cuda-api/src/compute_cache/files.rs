@@ -15,7 +15,8 @@ use std::time::SystemTime;
 
 /// The first bytes of every file.
 const MAGIC: [u8; 8] = *b"VCUCACH1";
-/// The magic bytes, the lengths of key and value, and the checksum of both.
+/// The length of a file's header: the magic bytes, the lengths of key and value, and the checksum
+/// of both.
 const HEADER_BYTES: usize = 32;
 /// The number of new entries after which a process counts the sizes of all files again, because
 /// other processes add entries, too.
@@ -63,7 +64,8 @@ fn header(key: &[u8], value: &[u8]) -> [u8; HEADER_BYTES] {
 }
 
 impl ComputeCache {
-    /// Returns the cache with these settings. Its directory is created when the first entry is added.
+    /// Returns the cache with these settings. Its directory is created when the first entry is
+    /// added.
     pub fn new(settings: Settings) -> Self {
         Self { settings, usage: Mutex::default() }
     }
@@ -86,8 +88,9 @@ impl ComputeCache {
         if stored_key != key || stored_header != header(key, value) {
             return None;
         }
-        // The time of the last use determines which entries are removed first. If it can't be set,
-        // the entry's age does.
+        // The modification time is the time of the entry's last use, which determines the entries
+        // that are removed first. If setting it fails, the entry keeps an older time, which only
+        // makes it more likely to be removed.
         let _ = file.set_modified(SystemTime::now());
         content.drain(..HEADER_BYTES + key.len());
         Some(content)
@@ -136,7 +139,7 @@ impl ComputeCache {
                 if usage.bytes <= max {
                     break;
                 }
-                // Another process may have removed it already.
+                // Ignore errors: another process may have removed the file already.
                 let _ = fs::remove_file(&file.path);
                 usage.bytes -= file.bytes;
             }

@@ -23,8 +23,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings from environment variables, which `variable` returns. The result is `None`
-    /// if the cache is disabled or has no directory.
+    /// Reads the settings from environment variables, which `variable` returns. The result is
+    /// `None` if the cache is disabled or has no directory.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let number = |name| variable(name)?.to_str()?.trim().parse::<u64>().ok();
         if number("CUDA_CACHE_DISABLE").is_some_and(|disable| disable != 0) {

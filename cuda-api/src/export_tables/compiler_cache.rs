@@ -33,16 +33,16 @@ struct Keys {
     keys: BTreeMap<usize, Arc<Key>>,
 }
 
-/// The value of `kind` for compiling to PTX. The others are for machine code.
+/// The value of `kind` for compiling to PTX. All other values are for machine code.
 const TO_PTX: u32 = 2;
 
 struct Key {
     kind: u32,
     /// The compute capability, and whether the result will be linked.
     target: (u32, Linking),
-    /// The key of the entry.
+    /// The key under which the cache stores the entry.
     bytes: Vec<u8>,
-    /// The place of the code in the key. The code is at its end.
+    /// The offset in `bytes` at which the code begins. The code is the last part of the key.
     code: usize,
 }
 
@@ -52,7 +52,7 @@ impl Key {
     }
 }
 
-/// The results of compilers that use a device that executes PTX.
+/// The results of NVRTC's first step, for devices that execute PTX.
 static RESULTS: Results = Results::new();
 
 /// The pointer by which a library refers to a key.
@@ -81,14 +81,15 @@ fn append(key: &mut Vec<u8>, part: &[u8]) {
 /// # Safety
 /// The string must be null or end with a null byte, and stay unchanged while the result is used.
 unsafe fn string<'a>(string: *const c_char) -> &'a [u8] {
-    // SAFETY: the pointer is not null, and the caller promises the rest.
+    // SAFETY: the pointer is not null, and the caller promises that the string ends with a null
+    // byte.
     if string.is_null() { &[] } else { unsafe { CStr::from_ptr(string) }.to_bytes() }
 }
 
-/// DA9151D3[1]: creates a key. `kind` is 1 for compiling to a cubin, 2 for compiling to PTX, and 3 for
-/// completing a cubin for a GPU that is newer than Hopper. `architecture` is the compute capability,
-/// such as 90, and `variant` is 1 for an architecture such as sm_90a. If the cache is disabled,
-/// NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
+/// DA9151D3[1]: creates a key and stores it in `*out`. `kind` is 1 for compiling to a cubin, 2 for
+/// compiling to PTX, and 3 for completing a cubin for a GPU that is newer than Hopper.
+/// `architecture` is the compute capability, such as 90, and `variant` is 1 for an architecture
+/// such as sm_90a. If the cache is disabled, NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
 pub unsafe extern "C" fn create_key(
     out: *mut KeyHandle,
     kind: u32,
@@ -110,20 +111,21 @@ pub unsafe extern "C" fn create_key(
     let mut key = Vec::new();
     if executes_ptx {
         // A link with link-time optimization leaves PTX in place of machine code in the cache. A
-        // program that shares the directory but uses a GPU expects machine code, so its key differs.
+        // program that shares the directory but uses a GPU expects machine code, so its key
+        // differs.
         append(&mut key, b"PTX");
     }
     for number in [kind, architecture, variant] {
         key.extend_from_slice(&number.to_le_bytes());
     }
-    // SAFETY: a library passes strings, and code that has this many bytes; the pointer to the code
-    // is not null, and a slice can have this length.
+    // SAFETY: the library passes C strings or null, and code of `code_bytes` bytes. The code's
+    // address isn't null and its length is at most `isize::MAX`, as checked above.
     let is_linked = unsafe {
         append(&mut key, string(compiler_build));
         append(&mut key, string(host));
         append(&mut key, string(options));
         append(&mut key, core::slice::from_raw_parts(code, code_bytes));
-        // The option for relocatable code.
+        // `-c` is the option for relocatable code, which will be linked.
         string(options).split(|byte| *byte == b' ').any(|option| option == b"-c")
     };
     let linking = if is_linked { Linking::Input } else { Linking::Complete };
@@ -133,7 +135,7 @@ pub unsafe extern "C" fn create_key(
     let number = keys.last;
     keys.keys
         .insert(number, Arc::new(Key { kind, target: (architecture, linking), bytes: key, code }));
-    // SAFETY: the pointer is not null, so the library may be given the key there.
+    // SAFETY: the pointer is not null, and the library passes memory for a key.
     unsafe { out.write(core::ptr::without_provenance_mut(number)) };
     CUresult::CUDA_SUCCESS
 }
@@ -173,7 +175,8 @@ pub unsafe extern "C" fn look_up(
         if copy.is_null() { Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) } else { Ok((copy, bytes)) }
     };
     status(find().map(|(copy, bytes)| {
-        // SAFETY: the pointers are not null, so the library may be given the entry there.
+        // SAFETY: the pointers are not null, and the library passes memory for the entry's address
+        // and length.
         unsafe {
             data.write(copy);
             data_bytes.write(bytes);
@@ -191,7 +194,7 @@ pub unsafe extern "C" fn add(
     if data.is_null() || data_bytes > u32::MAX as usize {
         return CUresult::CUDA_ERROR_INVALID_VALUE;
     }
-    // SAFETY: the pointer is not null, and the library passes data that has this many bytes.
+    // SAFETY: the pointer is not null, and the library passes `data_bytes` bytes of data.
     let data = unsafe { core::slice::from_raw_parts(data, data_bytes) };
     let keep = || {
         let key = key(handle)?;

@@ -12,7 +12,7 @@ use std::collections::{HashMap, hash_map};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Called with (context, key, value) when a context is destroyed.
+/// The type of a function that is called with (context, key, value) when a context is destroyed.
 pub type Destructor = unsafe extern "C" fn(CUcontext, *mut c_void, *mut c_void);
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,8 @@ struct Entry {
     destructor: Option<Destructor>,
     /// The generation in which the value was stored.
     stored: u64,
-    /// The context has ended, and the destructors of its values are being called.
+    /// Whether the context has been destroyed, so that the destructors of its values are being
+    /// called.
     ending: bool,
 }
 
@@ -31,7 +32,7 @@ type Key = (usize, usize);
 static VALUES: LazyLock<RwLock<HashMap<Key, Entry>>> = LazyLock::new(Default::default);
 
 /// Incremented under the write lock with each change of `VALUES`. It starts at 1, so that a
-/// thread's empty slots never look current.
+/// thread's empty slots, whose generation is 0, are never valid.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 /// A value that this thread looked up. It is valid as long as [`GENERATION`] equals `generation`.
@@ -55,7 +56,8 @@ thread_local! {
 }
 
 fn slot_of(key: Key) -> usize {
-    // Keys are addresses of objects, whose low bits are mostly equal. So mix in higher bits.
+    // Keys are addresses of objects, whose low bits are mostly equal, so use the high bits of a
+    // product, which depend on all bits.
     let mixed = (key.0 ^ key.1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed >> (usize::BITS - SLOTS.ilog2())
 }
@@ -108,7 +110,8 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
         } else {
             let values = read();
             let value = values.get(&key)?.value;
-            // The read lock prevents changes, so the value belongs to this generation.
+            // The read lock prevents changes, so `value` belongs to the generation that is read
+            // here.
             let generation = GENERATION.load(Ordering::Acquire);
             slot.set(Remembered { generation, key, value });
             value
@@ -118,10 +121,10 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
 }
 
 /// Calls the destructors of all values of a context, and then removes the values. Call this in
-/// `cuCtxDestroy`, `cuDevicePrimaryCtxReset`, and the last `cuDevicePrimaryCtxRelease` when the context
-/// has been destroyed but is still the thread's current context. As with NVIDIA's driver (observed on an
-/// H200), the destructor of the value that was stored last comes first, and destructors can still look
-/// up all values, but can't replace them.
+/// `cuCtxDestroy`, `cuDevicePrimaryCtxReset`, and the last `cuDevicePrimaryCtxRelease` when the
+/// context has been destroyed but is still the thread's current context. As with NVIDIA's driver
+/// (observed on an H200), the destructor of the value that was stored last comes first, and
+/// destructors can still look up all values, but can't replace them.
 #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the handle is only passed on")]
 pub fn context_ended(context: CUcontext) {
     let mut ended: Vec<_> = {
@@ -139,7 +142,7 @@ pub fn context_ended(context: CUcontext) {
         return;
     }
     ended.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.stored));
-    // Don't hold the lock here, since a destructor may call back into this library.
+    // Call the destructors without the lock, because a destructor may call back into this library.
     for (key, entry) in ended {
         if let Some(destructor) = entry.destructor {
             let key = core::ptr::with_exposed_provenance_mut(key);
@@ -202,7 +205,7 @@ mod tests {
         static SUM: AtomicUsize = AtomicUsize::new(0);
         unsafe extern "C" fn destructor(context: CUcontext, key: *mut c_void, value: *mut c_void) {
             let sum = SUM.fetch_add(value.addr(), Ordering::Relaxed);
-            // The value that was stored last comes first.
+            // The destructor of the value that was stored last is called first.
             assert_eq!(sum, if key == pointer(2) { 0 } else { 10 });
             assert_eq!(get(context, key), Some(value));
             assert_eq!(get(context, pointer(1)), Some(pointer(1)));

@@ -12,11 +12,11 @@ pub trait Driver: Sync {
     /// `cuDevicePrimaryCtxRetain` for the device that it uses.
     fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
 
-    /// `cuCtxGetCurrent`: returns null if the thread has no current context. Almost every runtime
-    /// call uses it.
+    /// Implements `cuCtxGetCurrent`, which almost every runtime call uses. Returns null if the
+    /// thread has no current context.
     fn current_context(&self) -> CUcontext;
 
-    /// `cuCtxGetId`, for a context that is not null.
+    /// Implements `cuCtxGetId` for a context that is not null.
     fn context_id(&self, context: CUcontext) -> Result<u64, CUresult>;
 
     /// Returns the same version as `cuDriverGetVersion`.
@@ -25,22 +25,23 @@ pub trait Driver: Sync {
     /// Returns the devices that are visible to the process, by ordinal.
     fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult>;
 
-    /// `cuStreamGetId`, for handles of streams, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+    /// Implements `cuStreamGetId` for handles of streams, CU_STREAM_LEGACY and
+    /// CU_STREAM_PER_THREAD.
     fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult>;
 
-    /// `cuModuleEnumerateFunctions`: every kernel of a module, with the name that `cuFuncGetName`
-    /// gives for it, which lives as long as the module.
+    /// Implements `cuModuleEnumerateFunctions`. Returns every kernel of a module, with the name
+    /// that `cuFuncGetName` returns for it. The name lives as long as the module.
     fn module_functions(
         &self,
         module: CUmodule,
     ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult>;
 
-    /// Returns the arrays of the table 1734DC26-800D-4745-8726-C0F1E7DD8BCA for the current context's
-    /// GPU. Both have one byte for each texture processing cluster.
+    /// Returns the arrays of the table 1734DC26-800D-4745-8726-C0F1E7DD8BCA for the current
+    /// context's GPU. Both have one byte for each texture processing cluster.
     fn tpc_tables(&self) -> Result<[Vec<u8>; 2], CUresult>;
 
-    /// Returns whether the devices execute PTX, and no machine code for NVIDIA's GPUs. The compilers
-    /// call `cuInit` before they use the table for which this matters.
+    /// Returns whether the devices execute PTX, and no machine code for NVIDIA's GPUs. Only the
+    /// table of the compilers' cache calls this, after the compilers have called `cuInit`.
     fn executes_ptx(&self) -> bool;
 
     /// Logs the name of an unimplemented function (once) and returns CUDA_ERROR_NOT_SUPPORTED.
@@ -51,13 +52,13 @@ pub trait Driver: Sync {
 /// `cuDeviceGetAttribute`, or cudart refuses to start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceIdentity {
-    /// `cuDeviceGetUuid_v2`.
+    /// The UUID, as `cuDeviceGetUuid_v2` returns it.
     pub uuid: [u8; 16],
-    /// CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.
+    /// The attribute CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.
     pub pci_domain: i32,
-    /// CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.
+    /// The attribute CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.
     pub pci_bus: i32,
-    /// CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.
+    /// The attribute CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.
     pub pci_device: i32,
 }
 

@@ -1,16 +1,17 @@
-//! PTX in the place of machine code. A driver without a real GPU (softgpu) executes PTX alone, but
-//! programs such as Numba and CuPy get machine code from nvJitLink and NVRTC, and load that. Both
-//! compilers ask the driver's cache before they generate machine code, with the code that they
-//! would compile. If the driver executes PTX, the cache answers with PTX, which the program then
-//! loads as if it were a cubin.
+//! Provides PTX in place of machine code. A driver without a real GPU (softgpu) executes only PTX,
+//! but programs such as Numba and CuPy get machine code from nvJitLink and NVRTC, and load it.
+//! Before they generate machine code, both compilers look up the code that they would compile in
+//! the driver's cache. If the driver executes PTX, the cache answers with PTX, which the program
+//! then loads as if it were a cubin.
 
 use crate::ptx_image::{self, Linking};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The maximum number of results that are kept for a second step. NVRTC's steps follow each other, so
-/// this is more than the number of threads that compile at the same time.
+/// The maximum number of results of NVRTC's first step that are kept for its second step. NVRTC's
+/// steps follow each other, so this is more than the number of threads that compile at the same
+/// time.
 const KEPT: usize = 64;
 
 /// The newest version of PTX that softgpu supports, as major and minor number: that of CUDA 13.0.
@@ -45,11 +46,11 @@ impl Results {
         kept.push_back(Kept { code: code.into(), ptx: ptx.to_vec() });
     }
 
-    /// Returns the PTX that can take the place of the machine code for some code: the code itself if
-    /// it's PTX, or else the PTX that it was compiled to last.
+    /// Returns the PTX that can take the place of the machine code for some code: the code itself
+    /// if it's PTX, or else the PTX that it was compiled to last.
     ///
-    /// Returns `None` for an input of nvJitLink's linker if the target is newer than Hopper: its
-    /// files have another format then.
+    /// Returns `None` for an input of nvJitLink's linker if the target is newer than Hopper,
+    /// because nvJitLink's files for such targets have another format.
     pub fn find(&self, code: &[u8], target: (u32, Linking)) -> Option<Vec<u8>> {
         if target.0 >= 100 && target.1 == Linking::Input {
             return None;
@@ -88,9 +89,10 @@ fn version(text: &[u8]) -> Option<(Range<usize>, (u32, u32))> {
 
 /// Returns an image for a PTX text.
 ///
-/// The compiler may be newer than the driver. That's no obstacle for machine code, so the text must
-/// not fail because of its version: it gets the driver's. If it needs an instruction that the driver
-/// doesn't know, loading it fails with an error that names the instruction.
+/// The compiler may be newer than the driver. A driver loads machine code from a newer compiler, so
+/// it must not refuse the text only because of its PTX version. A newer version is therefore
+/// replaced by the driver's. If the text needs an instruction that the driver doesn't know, loading
+/// it fails with an error that names the instruction.
 fn image(ptx: &[u8], (capability, linking): (u32, Linking)) -> Vec<u8> {
     let mut text = ptx.strip_suffix(&[0]).unwrap_or(ptx).to_vec();
     if let Some((place, _)) = version(&text).filter(|(_, version)| *version > NEWEST) {
@@ -133,7 +135,7 @@ mod tests {
         for other in [&b""[..], b"BC\xc0\xde", b".version", b".version x.y\n", b".version 9.0\n\0a"]
         {
             assert_eq!(results.find(other, TARGET), None, "{other:?}");
-            // A cubin, which doesn't help.
+            // A first step whose result is a cubin provides no PTX.
             results.keep(other, b"\x7fELF");
             assert_eq!(results.find(other, TARGET), None, "{other:?}");
         }

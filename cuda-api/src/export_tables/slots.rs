@@ -24,7 +24,8 @@ impl<const WORDS: usize> Table<WORDS> {
         table
     }
 
-    /// Like [`Table::sized`], for a table that has no size word and contains only functions.
+    /// Creates a table like [`Table::sized`] does, but without a size word: it contains only
+    /// functions.
     pub const fn unsized_<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let unknown = unknown_slots::<NAME>();
         let mut words = [core::ptr::null(); WORDS];

@@ -58,8 +58,8 @@ static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
 /// cuFFT calls one of this table's functions.
 static MODULE: Table<99> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
 
-/// cuBLAS requests this table for matrix products of half-precision numbers on Hopper, and calls it
-/// without checking that it got it.
+/// cuBLAS requests this table for matrix products of half-precision numbers on Hopper, and calls
+/// its functions without checking whether the driver has the table.
 static TPCS: Table<17> = Table::sized::<TPC_TABLES>(&[
     (4, tpc_arrays as *const c_void),
     (13, free_tpc_arrays as *const c_void),
@@ -109,7 +109,7 @@ unsafe fn store<T>(out: *mut T, result: Result<T, CUresult>) -> CUresult {
         Err(error) => error,
         Ok(_) if out.is_null() => CUresult::CUDA_ERROR_INVALID_VALUE,
         Ok(value) => {
-            // SAFETY: the pointer is not null, and the caller promises the rest.
+            // SAFETY: the pointer is not null, so the caller promises that it's writable.
             unsafe { out.write(value) };
             CUresult::CUDA_SUCCESS
         }
@@ -144,15 +144,18 @@ struct Flags<const WORDS: usize>(UnsafeCell<[u32; WORDS]>);
 unsafe impl<const WORDS: usize> Sync for Flags<WORDS> {}
 
 impl<const WORDS: usize> Flags<WORDS> {
+    /// Stores the address and the number of the words.
+    ///
     /// # Safety
+    ///
     /// Each pointer must be null or writable.
     unsafe fn give(&self, flags: *mut *mut c_void, count: *mut usize) {
         if !flags.is_null() {
-            // SAFETY: the pointer is not null, and the caller promises the rest.
+            // SAFETY: the pointer is not null, so the caller promises that it's writable.
             unsafe { flags.write(self.0.get().cast()) };
         }
         if !count.is_null() {
-            // SAFETY: as above.
+            // SAFETY: the pointer is not null, so the caller promises that it's writable.
             unsafe { count.write(WORDS) };
         }
     }
@@ -326,7 +329,7 @@ unsafe extern "C" fn tpc_arrays(first: *mut *mut u8, second: *mut *mut u8) -> CU
     }
     match driver().tpc_tables() {
         Ok([a, b]) => {
-            // SAFETY: the pointers are not null, so the library may be given the arrays there.
+            // SAFETY: the pointers are not null, and the library passes memory for two pointers.
             unsafe {
                 first.write(copied(&a));
                 second.write(copied(&b));

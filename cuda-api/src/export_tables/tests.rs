@@ -61,9 +61,9 @@ fn table(written: u128) -> *const usize {
     get(&written.to_be_bytes(), &FAKE).expect("the table is known").cast()
 }
 
-/// Returns the word at an index.
+/// Returns the word of a table at an index.
 fn word(table: *const usize, index: usize) -> usize {
-    // SAFETY: the tests don't go beyond the size in the table's first word.
+    // SAFETY: the tests only use indices within the table's size.
     unsafe { table.add(index).read() }
 }
 
@@ -185,7 +185,7 @@ fn storage_uses_the_current_context_by_default() {
         null, key, core::ptr::null_mut(), 0
     );
     assert_eq!(again, CUresult::CUDA_ERROR_INVALID_HANDLE);
-    // SAFETY: as above.
+    // SAFETY: the pointer is valid for the call.
     assert_eq!(unsafe { get(&mut value, null, key) }, CUresult::CUDA_SUCCESS);
     assert_eq!(value.addr(), 0x99);
     let context: CUcontext = core::ptr::without_provenance_mut(PRIMARY);
@@ -237,7 +237,8 @@ fn context_checks_return_zero() {
 #[test]
 fn every_kernel_of_a_module_is_listed() {
     unsafe extern "C" fn note(seen: *mut c_void, function: CUfunction, name: *const c_char) {
-        // SAFETY: the argument is the test's own Vec, and the driver provided the name.
+        // SAFETY: the argument is the address of the test's `Vec`, and the driver provides a C
+        // string.
         let (seen, name) =
             unsafe { (&mut *seen.cast::<Vec<(usize, String)>>(), core::ffi::CStr::from_ptr(name)) };
         seen.push((function.addr(), name.to_string_lossy().into_owned()));
@@ -270,12 +271,12 @@ fn cublas_gets_its_arrays_and_frees_them() {
 
 type Key = *mut c_void;
 
-/// Creates a key as NVRTC does for compiling to PTX.
+/// Creates a key with the arguments that NVRTC passes for compiling to PTX.
 fn create_key(code: &[u8], options: &core::ffi::CStr) -> (CUresult, Key) {
     create_key_of(2, code, options)
 }
 
-/// Creates a key of a kind.
+/// Creates a key with this value of `kind`.
 fn create_key_of(kind: u32, code: &[u8], options: &core::ffi::CStr) -> (CUresult, Key) {
     let mut key: Key = core::ptr::null_mut();
     let result = call!(
@@ -288,7 +289,7 @@ fn create_key_of(kind: u32, code: &[u8], options: &core::ffi::CStr) -> (CUresult
     (result, key)
 }
 
-/// Looks up a key, and frees what it found.
+/// Looks up a key, copies the entry that is found, and frees it as NVRTC does.
 fn look_up(key: Key) -> Result<Vec<u8>, CUresult> {
     let (mut data, mut bytes) = (core::ptr::null_mut::<u8>(), 0u32);
     let result = call!(
@@ -362,7 +363,7 @@ fn compilers_find_what_they_compiled_before() {
     }
 }
 
-/// The target of keys, and the text of a kernel.
+/// The compute capability in the tests' keys.
 const TARGET: u32 = 90;
 const PTX: &[u8] = b".version 9.5\n.target sm_90\n";
 
@@ -375,15 +376,15 @@ fn devices_that_execute_ptx_get_it_from_all_compilers() {
         Ok(step @ ("without a GPU" | "with a GPU")) => {
             let executes_ptx = step == "without a GPU";
             let expected = |image| if executes_ptx { Ok(image) } else { NOT_FOUND };
-            // nvJitLink.
+            // nvJitLink's requests: a complete program, and an input of another link.
             for (options, linking) in
                 [(c" -arch=sm_90", Linking::Complete), (c" -g -c -arch=sm_90", Linking::Input)]
             {
                 let key = create_key_of(1, PTX, options).1;
                 assert_eq!(look_up(key), expected(known(linking)));
             }
-            // NVRTC, the first time in one process and again in another, in which only the first
-            // step's result may be kept.
+            // NVRTC's requests. The first process compiles the code. Another process, with
+            // TEST_AGAIN, must find the first step's PTX in the directory.
             let to_ptx = create_key_of(2, b"BC code", c" -arch=compute_90").1;
             let first = look_up(to_ptx);
             assert_eq!(first.is_ok(), std::env::var_os("TEST_AGAIN").is_some());
@@ -417,7 +418,8 @@ fn devices_that_execute_ptx_get_it_from_all_compilers() {
             let run = |step: &str, variables: &[_]| {
                 run_step("devices_that_execute_ptx_get_it_from_all_compilers", step, variables);
             };
-            // Both kinds of devices share a directory. The code of one isn't for the other.
+            // Devices that execute PTX and GPUs share a directory. An entry for one kind of device
+            // must not be returned for the other.
             run("with a GPU", &[path]);
             run("without a GPU", &[path, ptx]);
             run("without a GPU", &[path, ptx, again]);
