@@ -1,5 +1,6 @@
 //! Memory of other processes that this process has opened. A program may open the same memory
-//! several times in a context; it gets the same address, and must close it as often.
+//! several times in a context; each time, it gets the same address. It must close the memory as
+//! often as it opened it.
 
 use std::collections::HashMap;
 use std::ffi::c_char;
@@ -30,7 +31,7 @@ macro_rules! conversions {
 
 conversions!(CUipcMemHandle, CUipcEventHandle);
 
-/// The handle of opened memory, and the context in which it was opened.
+/// The handle of opened memory, and the id of the context in which it was opened.
 type Key = (HandleBytes, u64);
 
 struct Opened {
@@ -57,9 +58,10 @@ impl Imports {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens memory in a context, and returns its address. `open` maps the memory if it isn't mapped
-    /// in the context; otherwise, only `version` 2 of the call succeeds. `is_open` returns whether
-    /// the memory at an address is still mapped; it isn't if its context has been destroyed.
+    /// Opens memory in a context, and returns its address. `open` maps the memory, and is called if
+    /// the memory isn't mapped in the context yet. If the memory is mapped already,
+    /// [`Version::First`] fails. `is_open` returns whether the memory at an address is still
+    /// mapped, which ends when its context is destroyed.
     pub fn open(
         &self,
         version: Version,
@@ -121,7 +123,8 @@ mod tests {
         assert_eq!(imports.close(0x1000, || Ok(())), Ok(()));
         assert_eq!(imports.close(0x1000, || Ok(())), Err(CuError::INVALID_VALUE));
         assert_eq!(open(a, 1, 0x6000), 0x6000);
-        // The contexts have been destroyed.
+        // If `is_open` returns false, the contexts have been destroyed, so the memory is mapped
+        // again.
         assert_eq!(imports.open(Version::First, a, 2, |_| false, || Ok(0x7000)), Ok(0x7000));
         assert_eq!(imports.close(0x6000, || Ok(())), Err(CuError::INVALID_VALUE));
     }

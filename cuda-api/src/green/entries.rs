@@ -1,7 +1,7 @@
 //! The macro that exports the entry points that describe green contexts and create them.
 
-/// Exports the entry points for a [`Library`](crate::green::Library). The second argument is the
-/// library's [`EntryPoint`](crate::entries::EntryPoint).
+/// Exports the entry points of green contexts for a [`Library`](crate::green::Library). The second
+/// argument is the library's [`EntryPoint`](crate::entries::EntryPoint).
 #[macro_export]
 macro_rules! green_entries {
     ($library:ty, $entry_point:ty) => {
@@ -30,7 +30,7 @@ macro_rules! green_entries {
                 input: GreenIn<green_sys::CUdevResource>,
                 remaining: GreenOut<green_sys::CUdevResource>, flags: u32, min_count: u32,
             ) {
-                // SAFETY: the program's array has as many elements as its count says.
+                // SAFETY: the program passes an array with as many elements as `count` says.
                 unsafe {
                     greens::split::<$library>(result, count, input, remaining, (flags, min_count))
                 }
@@ -39,7 +39,7 @@ macro_rules! green_entries {
                 to: GreenOut<green_sys::CUdevResourceDesc>, resources: *mut green_sys::CUdevResource,
                 count: u32,
             ) {
-                // SAFETY: the program's array has `count` elements.
+                // SAFETY: the program passes an array of `count` elements.
                 unsafe {
                     let resources = GreenIn::from_address(resources as usize);
                     greens::describe::<$library>(to, resources, count)

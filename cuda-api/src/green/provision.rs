@@ -15,7 +15,7 @@ use crate::sys::{
 /// of memory pools.
 const FIRST_HANDLE: usize = 1 << 50;
 const STEP: usize = 16;
-/// A number of groups that exceeds the number of SMs of all GPUs.
+/// A number of groups that exceeds the number of SMs of every GPU.
 const GROUPS_MAX: u32 = 1024;
 const SM: u32 = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM.0;
 const KNOWN_FLAGS: u32 = Flags::CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING.0
@@ -32,7 +32,8 @@ pub struct Provision {
     /// The library's id of the green context whose SMs were split, or 0 for the device's.
     pub source: u64,
     pub split: Split,
-    /// The numbers of the parts ([`Part::number`]), without duplicates. [`Part::Whole`] is alone.
+    /// The numbers of the parts ([`Part::number`]), without duplicates. [`Part::Whole`] is never
+    /// combined with other parts.
     pub parts: Vec<u32>,
 }
 
@@ -65,8 +66,8 @@ pub trait Library: 'static {
     /// Returns the device and the id of a green context.
     fn green(handle: CUgreenCtx) -> CuResult<(i32, u64)>;
 
-    /// Returns the device of a context, and the id of the green context that was converted to it, or
-    /// 0.
+    /// Returns the device of a context, and the id of the green context that was converted to it,
+    /// or 0.
     fn context(handle: crate::sys::CUcontext) -> CuResult<(i32, u64)>;
 
     /// Creates a green context.
@@ -87,13 +88,13 @@ fn set_whole<L: Library>(
     to.set(Resource { device, source, split: Split::default(), part: Part::Whole, sms }.to_c())
 }
 
-/// `cuDeviceGetDevResource`.
+/// Implements `cuDeviceGetDevResource`.
 pub fn of_device<L: Library>(device: i32, to: Out<CUdevResource>, kind: u32) -> CuResult {
     L::check_device(device)?;
     set_whole::<L>(to, (device, 0), kind)
 }
 
-/// `cuCtxGetDevResource`.
+/// Implements `cuCtxGetDevResource`.
 pub fn of_context<L: Library>(
     context: crate::sys::CUcontext,
     to: Out<CUdevResource>,
@@ -103,14 +104,14 @@ pub fn of_context<L: Library>(
     set_whole::<L>(to, L::context(context)?, kind)
 }
 
-/// `cuGreenCtxGetDevResource`.
+/// Implements `cuGreenCtxGetDevResource`.
 pub fn of_green<L: Library>(green: CUgreenCtx, to: Out<CUdevResource>, kind: u32) -> CuResult {
     L::check_device(0)?;
     set_whole::<L>(to, L::green(green)?, kind)
 }
 
-/// `cuDevSmResourceSplitByCount`. If `result` is null, only counts the groups. As in NVIDIA's driver,
-/// unknown flags are ignored.
+/// Implements `cuDevSmResourceSplitByCount`. If `result` is null, only counts the groups. As in
+/// NVIDIA's driver, unknown flags are ignored.
 ///
 /// # Safety
 ///
@@ -171,7 +172,7 @@ fn provision(resources: &[Resource]) -> CuResult<Provision> {
     Ok(Provision { device, source, split, parts: parts.into_iter().collect() })
 }
 
-/// `cuDevResourceGenerateDesc`.
+/// Implements `cuDevResourceGenerateDesc`.
 ///
 /// # Safety
 ///
@@ -197,7 +198,7 @@ pub unsafe fn describe<L: Library>(
     to.set(handle as CUdevResourceDesc)
 }
 
-/// `cuGreenCtxCreate`. A null descriptor means all SMs of the device.
+/// Implements `cuGreenCtxCreate`. A null descriptor means all SMs of the device.
 pub fn create<L: Library>(
     to: Out<CUgreenCtx>,
     descriptor: CUdevResourceDesc,

@@ -1,4 +1,4 @@
-//! Sets of SMs, and the `CUdevResource` that stands for one.
+//! Sets of SMs, and the `CUdevResource` that represents one.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -18,7 +18,7 @@ pub type Sms = CUdevSmResource;
 pub struct Split {
     /// The maximum number of groups. 0 counts the groups that could be made.
     pub groups: u32,
-    /// CUdevSmResourceSplit_flags.
+    /// The flags (`CUdevSmResourceSplit_flags`).
     pub flags: u32,
     /// The minimum number of SMs in a group.
     pub min_count: u32,
@@ -38,7 +38,7 @@ pub struct Parts {
 /// A part of a device's or a green context's SMs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of them.
+    /// All of the SMs.
     Whole,
     /// A group of a split, by its index.
     Group(u32),
@@ -47,7 +47,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Returns the number that stands for the part.
+    /// Returns the number that encodes the part in a `CUdevResource`.
     pub fn number(self) -> u32 {
         match self {
             Self::Whole => WHOLE,
@@ -56,7 +56,7 @@ impl Part {
         }
     }
 
-    /// Returns the part that [`Self::number`] encodes as this number.
+    /// Returns the part that a number encodes ([`Self::number`]).
     pub fn from_number(number: u32) -> Self {
         match number {
             WHOLE => Self::Whole,
@@ -95,8 +95,8 @@ impl Resource {
         CUdevResource { type_: SM, _internal_padding: hidden, __bindgen_anon_1: visible }
     }
 
-    /// Returns the set for which a program's structure stands. The program may have changed it, so
-    /// the library must check everything in it.
+    /// Returns the set that a program's structure represents. The program may have changed the
+    /// structure, so the library must check all values in the result.
     pub fn from_c(resource: &CUdevResource) -> CuResult<Self> {
         if resource.type_ != SM {
             return Err(CuError::INVALID_RESOURCE_TYPE);

@@ -24,8 +24,8 @@ impl Extents {
         self.take_at(start, len)
     }
 
-    /// Like [`Extents::take`], but the start is also a multiple of `alignment`, which must be a
-    /// power of two.
+    /// Allocates `len` bytes from the first free part in which they fit at a multiple of
+    /// `alignment`, and returns their start. `alignment` must be a power of two.
     pub fn take_aligned(&mut self, len: u64, alignment: u64) -> Option<u64> {
         let start = self.free.iter().find_map(|(start, room)| {
             let at = start.checked_next_multiple_of(alignment)?;
@@ -49,7 +49,7 @@ impl Extents {
         Some(start)
     }
 
-    /// Makes bytes free again that `take` returned.
+    /// Makes allocated bytes free again.
     pub fn give(&mut self, mut start: u64, mut len: u64) {
         if let Some((&before, &room)) = self.free.range(..start).next_back()
             && before + room == start

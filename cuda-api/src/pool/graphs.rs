@@ -27,7 +27,7 @@ pub fn pool<L: Library>(device: i32) -> CuResult<u64> {
     }
     let id = L::create(device, PoolKind::Private, 0)?;
     if let Err(error) = L::set(id, OfPool::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, u64::MAX) {
-        // The first error is the one to report.
+        // Ignore this error: the call returns the error of `set`.
         let _ = L::destroy(id);
         return Err(error);
     }
@@ -35,13 +35,14 @@ pub fn pool<L: Library>(device: i32) -> CuResult<u64> {
     Ok(id)
 }
 
-/// `cuDeviceGraphMemTrim`.
+/// Implements `cuDeviceGraphMemTrim`.
 pub fn trim<L: Library>(device: i32) -> CuResult {
     existing::<L>(device)?.map_or(Ok(()), |id| L::trim(id, 0))
 }
 
-/// `cuDeviceGetGraphMemAttribute`. As with NVIDIA's driver, the memory in use is all that the pool
-/// has: it consists of whole slabs, and it includes freed memory until the program trims the pool.
+/// Implements `cuDeviceGetGraphMemAttribute`. As with NVIDIA's driver, all memory of the pool
+/// counts as used: it consists of whole slabs, and freed memory counts until the program trims the
+/// pool.
 pub fn attribute<L: Library>(device: i32, attribute: A, value: Out<c_void>) -> CuResult {
     value.check()?;
     let attribute = match attribute {
@@ -58,8 +59,8 @@ pub fn attribute<L: Library>(device: i32, attribute: A, value: Out<c_void>) -> C
     unsafe { value.cast::<u64>() }.set(amount)
 }
 
-/// `cuDeviceSetGraphMemAttribute`, which can only reset a high-water mark. Both attributes name the
-/// same mark.
+/// Implements `cuDeviceSetGraphMemAttribute`, which can only reset a high-water mark. The program
+/// can name the mark by either of two attributes, which have the same value here.
 pub fn set_attribute<L: Library>(device: i32, attribute: A, value: Out<c_void>) -> CuResult {
     // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
     let value = unsafe { value.cast::<u64>() }.read()?;

@@ -42,7 +42,7 @@ pub struct PoolInfo {
     /// How the pool is shared with other processes.
     pub sharing: Sharing,
     /// The attributes that say how the pool may reuse memory. They have no effect: memory is reused
-    /// in another stream only after the GPU has reached its free.
+    /// in another stream only after the GPU has finished the work before the free.
     reuse: [u32; REUSE_FLAGS],
     /// The other devices that have access, as a set of bits by ordinal.
     others: u64,
@@ -95,7 +95,7 @@ pub trait Library: 'static {
     /// Destroys a pool. Its allocations stay valid.
     fn destroy(id: u64) -> CuResult;
 
-    /// `cuMemPoolTrimTo`.
+    /// Implements `cuMemPoolTrimTo`.
     fn trim(id: u64, keep: usize) -> CuResult;
 
     /// Sets the release threshold, or resets one of the two high-water marks.
@@ -108,7 +108,7 @@ pub trait Library: 'static {
     /// `per_thread` is set, otherwise the legacy stream.
     fn device_of(stream: CUstream, per_thread: bool) -> CuResult<i32>;
 
-    /// Allocates memory that may be used after the work that is now in the stream.
+    /// Allocates memory for work that follows the stream's present work.
     fn allocate(
         pool: &PoolInfo,
         bytes: usize,
@@ -116,10 +116,10 @@ pub trait Library: 'static {
         per_thread: bool,
     ) -> CuResult<CUdeviceptr>;
 
-    /// Returns a descriptor that stands for a pool.
+    /// Returns a new file descriptor that represents a pool.
     fn export(pool: SharedPool) -> CuResult<OwnedFd>;
 
-    /// Returns the pool for which a descriptor of the program stands.
+    /// Returns the pool that one of the program's file descriptors represents.
     fn import(descriptor: c_int) -> CuResult<SharedPool>;
 
     /// Returns the handle of the pool from which the allocation at this address was made.
@@ -193,8 +193,8 @@ impl PoolInfo {
         matches!(self.sharing, Sharing::Imported(_))
     }
 
-    /// Returns the library's id for the pool. The amounts and settings of another process's pool are
-    /// unknown.
+    /// Returns the library's id for the pool. The amounts and settings of another process's pool
+    /// are unknown.
     fn own_id(&self) -> CuResult<u64> {
         if self.is_imported() { Err(CuError::NOT_SUPPORTED) } else { Ok(self.id) }
     }
@@ -209,13 +209,13 @@ fn device_at(location: In<CUmemLocation>, kind: CUmemAllocationType) -> CuResult
     }
 }
 
-/// `cuDeviceGetDefaultMemPool`.
+/// Implements `cuDeviceGetDefaultMemPool`.
 pub fn default<L: Library>(to: Out<CUmemoryPool>, device: i32) -> CuResult {
     to.check()?;
     to.set(lock::<L>().default_of::<L>(device)? as CUmemoryPool)
 }
 
-/// `cuMemGetDefaultMemPool`.
+/// Implements `cuMemGetDefaultMemPool`.
 pub fn default_at<L: Library>(
     to: Out<CUmemoryPool>,
     location: In<CUmemLocation>,
@@ -224,14 +224,14 @@ pub fn default_at<L: Library>(
     default::<L>(to, device_at(location, kind)?)
 }
 
-/// `cuDeviceGetMemPool`.
+/// Implements `cuDeviceGetMemPool`.
 pub fn current<L: Library>(to: Out<CUmemoryPool>, device: i32) -> CuResult {
     to.check()?;
     check_device_of_current::<L>(device)?;
     to.set(lock::<L>().current_of::<L>(device)? as CUmemoryPool)
 }
 
-/// `cuMemGetMemPool`.
+/// Implements `cuMemGetMemPool`.
 pub fn current_at<L: Library>(
     to: Out<CUmemoryPool>,
     location: In<CUmemLocation>,
@@ -249,7 +249,7 @@ fn check_device_of_current<L: Library>(device: i32) -> CuResult {
     })
 }
 
-/// `cuDeviceSetMemPool`.
+/// Implements `cuDeviceSetMemPool`.
 pub fn set_current<L: Library>(device: i32, handle: CUmemoryPool) -> CuResult {
     check_device_of_current::<L>(device)?;
     let mut state = lock::<L>();
@@ -261,7 +261,7 @@ pub fn set_current<L: Library>(device: i32, handle: CUmemoryPool) -> CuResult {
     Ok(())
 }
 
-/// `cuMemSetMemPool`.
+/// Implements `cuMemSetMemPool`.
 pub fn set_current_at<L: Library>(
     location: In<CUmemLocation>,
     kind: CUmemAllocationType,
@@ -270,7 +270,7 @@ pub fn set_current_at<L: Library>(
     set_current::<L>(device_at(location, kind)?, handle)
 }
 
-/// `cuMemPoolCreate`.
+/// Implements `cuMemPoolCreate`.
 pub fn create<L: Library>(to: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) -> CuResult {
     to.check()?;
     let properties = properties.get()?;
@@ -296,7 +296,7 @@ pub fn create<L: Library>(to: Out<CUmemoryPool>, properties: In<CUmemPoolProps>)
     to.set(lock::<L>().add(id, device, false, sharing) as CUmemoryPool)
 }
 
-/// `cuMemPoolDestroy`. Allocations that were imported with the pool stay valid, too.
+/// Implements `cuMemPoolDestroy`. Allocations that were imported with the pool stay valid, too.
 pub fn destroy<L: Library>(handle: CUmemoryPool) -> CuResult {
     let pool = {
         let mut state = lock::<L>();
@@ -305,14 +305,14 @@ pub fn destroy<L: Library>(handle: CUmemoryPool) -> CuResult {
             return Err(INVALID);
         }
         state.pools.remove(&pool.handle);
-        // The default pool becomes the current one again.
+        // Without an entry in this map, a device's current pool is its default pool again.
         state.current.retain(|_, current| *current != pool.handle);
         pool
     };
     if pool.is_imported() { Ok(()) } else { L::destroy(pool.id) }
 }
 
-/// `cuMemPoolTrimTo`. An imported pool has no memory that isn't in use.
+/// Implements `cuMemPoolTrimTo`. An imported pool has no memory that isn't in use.
 pub fn trim<L: Library>(handle: CUmemoryPool, keep: usize) -> CuResult {
     let pool = pool::<L>(handle)?;
     if pool.is_imported() { Ok(()) } else { L::trim(pool.id, keep) }
@@ -328,7 +328,7 @@ fn reuse_flag(attribute: A) -> Option<usize> {
     }
 }
 
-/// `cuMemPoolSetAttribute`.
+/// Implements `cuMemPoolSetAttribute`.
 pub fn set_attribute<L: Library>(
     handle: CUmemoryPool,
     attribute: A,
@@ -353,7 +353,7 @@ pub fn set_attribute<L: Library>(
     L::set(found.own_id()?, attribute, value)
 }
 
-/// `cuMemPoolGetAttribute`.
+/// Implements `cuMemPoolGetAttribute`.
 pub fn attribute<L: Library>(handle: CUmemoryPool, attribute: A, value: Out<c_void>) -> CuResult {
     value.check()?;
     let found = pool::<L>(handle)?;
@@ -374,13 +374,14 @@ pub fn attribute<L: Library>(handle: CUmemoryPool, attribute: A, value: Out<c_vo
     }
 }
 
-/// Returns the bit that stands for a device in [`PoolInfo::others`].
+/// Returns the bit of a device in [`PoolInfo::others`].
 fn bit(device: i32) -> Option<u64> {
     u32::try_from(device).ok().and_then(|device| 1u64.checked_shl(device))
 }
 
-/// `cuMemPoolSetAccess`. A pool's own device always has access. The libraries map memory so that all
-/// devices that can access it have access, so this only records what the program asked for.
+/// Implements `cuMemPoolSetAccess`. A pool's own device always has access. The libraries map memory
+/// so that all devices that can access it have access, so this only records what the program asked
+/// for.
 ///
 /// # Safety
 ///
@@ -421,7 +422,7 @@ pub unsafe fn set_access<L: Library>(
     Ok(())
 }
 
-/// `cuMemPoolGetAccess`.
+/// Implements `cuMemPoolGetAccess`.
 pub fn access<L: Library>(
     flags: Out<Access>,
     handle: CUmemoryPool,
@@ -441,7 +442,7 @@ pub fn access<L: Library>(
     })
 }
 
-/// `cuMemAllocFromPoolAsync`, or `cuMemAllocAsync` if `from` is `None`.
+/// Implements `cuMemAllocFromPoolAsync`, or `cuMemAllocAsync` if `from` is `None`.
 pub fn allocate<L: Library>(
     to: Out<CUdeviceptr>,
     bytes: usize,

@@ -11,7 +11,7 @@ use crate::sys::{CUdeviceptr, CUmemAllocationHandleType, CUmemPoolPtrExportData,
 
 const INVALID: CuError = CuError::INVALID_VALUE;
 
-/// `cuMemPoolExportToShareableHandle`.
+/// Implements `cuMemPoolExportToShareableHandle`.
 pub fn export<L: Library>(
     to: Out<c_void>,
     handle: CUmemoryPool,
@@ -32,7 +32,7 @@ pub fn export<L: Library>(
     unsafe { to.cast::<c_int>() }.set(descriptor.into_raw_fd())
 }
 
-/// `cuMemPoolImportFromShareableHandle`.
+/// Implements `cuMemPoolImportFromShareableHandle`.
 pub fn import<L: Library>(
     to: Out<CUmemoryPool>,
     handle: *mut c_void,
@@ -49,7 +49,7 @@ pub fn import<L: Library>(
     to.set(add_imported::<L>(L::import(handle as usize as c_int)?))
 }
 
-/// `cuMemPoolExportPointer`. The pool must have been exported.
+/// Implements `cuMemPoolExportPointer`. The pool must have been exported.
 pub fn export_pointer<L: Library>(
     to: Out<CUmemPoolPtrExportData>,
     address: CUdeviceptr,
@@ -63,7 +63,7 @@ pub fn export_pointer<L: Library>(
     to.set(encode(name, L::export_pointer(address)?))
 }
 
-/// `cuMemPoolImportPointer`.
+/// Implements `cuMemPoolImportPointer`.
 pub fn import_pointer<L: Library>(
     to: Out<CUdeviceptr>,
     handle: CUmemoryPool,

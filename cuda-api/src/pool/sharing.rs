@@ -2,8 +2,8 @@
 //!
 //! A process exports a pool as a file descriptor, which has the pool's name and device. A process
 //! that imports the pool gets a handle, but no memory. It imports each allocation by the data that
-//! the exporting process got for it, which contains the pool's name and the library's description of
-//! the memory.
+//! the exporting process got for it, which contains the pool's name and the library's description
+//! of the memory.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::CUmemPoolPtrExportData;
@@ -19,8 +19,8 @@ pub type Name = [u64; 2];
 pub enum Sharing {
     /// The pool belongs to this process alone.
     None,
-    /// The program created the pool so that other processes can import it under this name, but hasn't
-    /// exported it yet.
+    /// The program created the pool so that other processes can import it under this name, but
+    /// hasn't exported it yet.
     Exportable(Name),
     /// The program has exported the pool under this name.
     Exported(Name),
@@ -28,7 +28,7 @@ pub enum Sharing {
     Imported(Name),
 }
 
-/// What a descriptor says about a pool.
+/// The contents of the file descriptor that represents a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedPool {
     /// The pool's name.
@@ -55,8 +55,8 @@ pub fn encode(name: Name, allocation: [u64; WORDS]) -> CUmemPoolPtrExportData {
     data
 }
 
-/// Returns the name of the pool and the description of the allocation for which data stands. A
-/// program can pass any data, so the library must check the description.
+/// Returns the name of the pool and the description of the allocation in data that [`encode`]
+/// created. A program can pass any data, so the library must check the description.
 pub fn decode(data: &CUmemPoolPtrExportData) -> (Name, [u64; WORDS]) {
     let word = |index: usize| {
         let bytes = &data.reserved[8 * index..][..8];

@@ -27,7 +27,7 @@ impl<M> Slab<M> {
 /// A number of bytes, and the largest value that it has had since its last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// The number now.
+    /// The current number of bytes.
     pub current: u64,
     /// The largest number since the last reset.
     pub high: u64,
