@@ -20,7 +20,8 @@ pub fn element_size(format: F, channels: u32) -> Option<u64> {
 /// Returns the error for a format without an [`element_size`].
 pub fn format_error(format: F) -> CuError {
     match format.0 {
-        // The formats that CUDA has for block compression, normalized values, and several planes.
+        // CUDA defines these formats (block-compressed, normalized, and with several planes), but
+        // this project doesn't support them.
         80 | 145..=169 | 176..=181 | 192..=203 => CuError::NOT_SUPPORTED,
         _ => CuError::INVALID_VALUE,
     }
@@ -52,7 +53,7 @@ impl Extent {
     }
 
     /// Returns whether a box of the size `size` that begins at `at` lies inside the array and
-    /// consists of whole elements. Both contain bytes, rows, and slices, in this order.
+    /// consists of whole elements. `at` and `size` contain bytes, rows, and slices, in this order.
     pub fn contains(&self, at: [u64; 3], size: [u64; 3]) -> bool {
         let ends = at.into_iter().zip(size).zip([self.width, self.height, self.depth]);
         ends.into_iter().all(|((at, size), end)| at.checked_add(size).is_some_and(|to| to <= end))

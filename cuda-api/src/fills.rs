@@ -9,19 +9,19 @@ pub struct Fill {
     /// The distance between rows, in bytes.
     pub pitch: usize,
     pub value: u32,
-    /// The bytes of an element: 1, 2, or 4.
+    /// The size of an element in bytes: 1, 2, or 4.
     pub size: u32,
     /// The width in elements.
     pub width: usize,
     pub height: usize,
-    /// The stream, or `None` if the function has no such parameter. It then uses the default stream,
-    /// and waits if the program can access the memory.
+    /// The stream, or `None` if the entry point has no stream parameter. It then uses the default
+    /// stream, and waits for the fill if the program can access the memory.
     pub stream: Option<CUstream>,
 }
 
-/// Exports these entry points. The first argument is the library's
-/// [`EntryPoint`](crate::entries::EntryPoint), and the second a function that performs a [`Fill`],
-/// for which a null stream has the given meaning.
+/// Exports the entry points that fill memory (`cuMemsetD8_v2` and similar). The first argument is
+/// the library's [`EntryPoint`](crate::entries::EntryPoint), and the second a function that
+/// performs a [`Fill`], given the meaning of a null stream.
 #[macro_export]
 macro_rules! fill_entries {
     ($entry_point:ty, $fill:path) => {

@@ -33,7 +33,7 @@ impl Place {
         }
     }
 
-    /// Converts a CUmemLocation. All NUMA nodes of the host are one place.
+    /// Converts a CUmemLocation. All NUMA nodes of the host count as one place.
     pub fn of_location(kind: CUmemLocationType, id: i32, count: usize) -> CuResult<Self> {
         match kind {
             CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE if id != CPU => {
@@ -143,8 +143,8 @@ impl Managed {
         self.change(offset, len, |hints| hints.prefetched = Some(place));
     }
 
-    /// Returns an attribute of a range in the allocation, as `count` integers: the devices for
-    /// ACCESSED_BY, and one number for all others.
+    /// Returns an attribute of a range in the allocation, as `count` integers: a list of devices
+    /// for ACCESSED_BY, and a single number for every other attribute.
     pub fn attribute(
         &self,
         offset: u64,

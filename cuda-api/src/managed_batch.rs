@@ -8,7 +8,8 @@ use crate::error::{CuError, CuResult};
 use crate::managed::Place;
 use crate::sys::{CUdeviceptr, CUmemLocation};
 
-/// A range of managed memory, and the place to which it is prefetched, if it is.
+/// A range of managed memory, and the place to which it is prefetched, or `None` if it's only
+/// discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     pub address: CUdeviceptr,
@@ -30,15 +31,15 @@ pub unsafe fn ranges(
     if count == 0 || flags != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the caller promises arrays of this length.
+    // SAFETY: the caller promises that the arrays have `count` elements.
     let (addresses, lens) = unsafe { (addresses.array(count), lens.array(count)) };
     let range =
         |index| Ok(Range { address: addresses.get(index)?, len: lens.get(index)?, place: None });
     (0..count).map(range).collect()
 }
 
-/// The places of a batch of prefetches, as a program passes them. Each place applies from the range
-/// with its index on.
+/// The places of a batch of prefetches, as a program passes them. A place applies to the range with
+/// its index in `firsts`, and to all later ranges up to the next place.
 pub struct Places {
     pub places: In<CUmemLocation>,
     pub firsts: In<usize>,
@@ -56,13 +57,13 @@ pub unsafe fn prefetches(
     flags: u64,
     devices: usize,
 ) -> CuResult<Vec<Range>> {
-    // SAFETY: the caller promises arrays of this length.
+    // SAFETY: the caller promises that the arrays have `count` elements.
     let mut ranges = unsafe { ranges(addresses, lens, count, flags) }?;
     let Places { places, firsts, count } = places;
     if count == 0 || count > ranges.len() {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the caller promises arrays of this length.
+    // SAFETY: the caller promises that the arrays have as many elements as `places.count` says.
     let (places, firsts) =
         unsafe { (places.array(count).to_vec()?, firsts.array(count).to_vec()?) };
     if firsts[0] != 0 || !firsts.is_sorted_by(|a, b| a < b) || firsts[count - 1] >= ranges.len() {
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn a_place_applies_from_its_index_on() {
         let (addresses, lens) = ([1u64, 2, 3], [4usize; 3]);
-        // SAFETY: these functions get pointers to arrays with as many elements as they say.
+        // SAFETY: each array has as many elements as the count that is passed with it.
         unsafe {
             let list = |array: &[u64]| In::from_address(array.as_ptr() as usize);
             let sizes = In::from_address(lens.as_ptr() as usize);

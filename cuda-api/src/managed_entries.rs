@@ -9,7 +9,7 @@ use crate::sys::{
 };
 use core::ffi::c_void;
 
-/// A library's managed memory.
+/// The functions that a library provides for managed memory.
 pub trait Library {
     /// Returns the number of devices.
     fn devices() -> CuResult<usize>;
@@ -48,7 +48,7 @@ fn with_range<L: Library, T>(
     L::with_hints(start, |managed| then(managed, offset))
 }
 
-/// `cuMemAllocManaged`.
+/// Implements `cuMemAllocManaged`.
 pub fn allocate<L: Library>(out: Out<CUdeviceptr>, bytes: usize, flags: u32) -> CuResult {
     out.check()?;
     let known = [Attach::CU_MEM_ATTACH_GLOBAL, Attach::CU_MEM_ATTACH_HOST];
@@ -58,8 +58,8 @@ pub fn allocate<L: Library>(out: Out<CUdeviceptr>, bytes: usize, flags: u32) -> 
     out.set(L::allocate(bytes)?)
 }
 
-/// `cuMemAdvise`. `place` converts the place that the program passed; its argument is the number of
-/// devices.
+/// Implements `cuMemAdvise`. `place` converts the place that the program passed; its argument is
+/// the number of devices.
 pub fn advise<L: Library>(
     address: u64,
     len: usize,
@@ -79,7 +79,8 @@ fn record<L: Library>(address: u64, len: usize, place: Place) -> CuResult {
     })
 }
 
-/// `cuMemPrefetchAsync`. `place` is as for [`advise`].
+/// Implements `cuMemPrefetchAsync`. `place` converts the place that the program passed; its
+/// argument is the number of devices.
 pub fn prefetch<L: Library>(
     address: u64,
     len: usize,
@@ -91,7 +92,8 @@ pub fn prefetch<L: Library>(
     record::<L>(address, len, place(L::devices()?)?)
 }
 
-/// `cuMemPrefetchBatchAsync`, and the same call that discards the contents, which may stay.
+/// Implements `cuMemPrefetchBatchAsync` and `cuMemDiscardAndPrefetchBatchAsync`. CUDA allows the
+/// contents of discarded memory to stay the same, so the two are equal.
 ///
 /// # Safety
 ///
@@ -104,7 +106,7 @@ pub unsafe fn prefetch_batch<L: Library>(
     per_thread: bool,
 ) -> CuResult {
     L::ready()?;
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller promises that the arrays have as many elements as the counts say.
     let ranges = unsafe { prefetches(ranges, places, flags, L::devices()?) }?;
     batch::<L>(&ranges, stream, per_thread)
 }
@@ -125,7 +127,7 @@ pub fn batch<L: Library>(ranges: &[Range], stream: CUstream, per_thread: bool) -
     Ok(())
 }
 
-/// `cuMemRangeGetAttribute`.
+/// Implements `cuMemRangeGetAttribute`.
 pub fn range_attribute<L: Library>(
     data: Out<c_void>,
     size: usize,
@@ -145,13 +147,13 @@ pub fn range_attribute<L: Library>(
     let values = with_range::<L, _>(address, len, |managed, offset| {
         managed.attribute(offset, len as u64, attribute, known)
     })?;
-    // SAFETY: the program's buffer has `size` bytes.
+    // SAFETY: the program's buffer has `size` bytes, and so at least `count` elements.
     let out = unsafe { data.cast::<i32>().array(count) };
     let last = values.last().copied().unwrap_or_default();
     out.set_all(values.into_iter().chain(std::iter::repeat(last)))
 }
 
-/// `cuMemRangeGetAttributes`.
+/// Implements `cuMemRangeGetAttributes`.
 ///
 /// # Safety
 ///
@@ -162,7 +164,7 @@ pub unsafe fn range_attributes<L: Library>(
     address: u64,
     len: usize,
 ) -> CuResult {
-    // SAFETY: the caller promises arrays of this length.
+    // SAFETY: the caller promises that the arrays have `count` elements.
     let (data, sizes, attributes) =
         unsafe { (data.array(count), sizes.array(count), attributes.array(count)) };
     (0..count).try_for_each(|index| {
@@ -171,7 +173,8 @@ pub unsafe fn range_attributes<L: Library>(
     })
 }
 
-/// `cuStreamAttachMemAsync`. Attaching only limits who may access the memory, so it has no effect.
+/// Implements `cuStreamAttachMemAsync`. Attaching only limits which streams may access the memory,
+/// so it has no effect here.
 pub fn attach<L: Library>(
     stream: CUstream,
     address: u64,
@@ -190,9 +193,9 @@ pub fn attach<L: Library>(
     }
 }
 
-/// Exports these entry points for a [`Library`]. The second argument is the library's
-/// [`EntryPoint`](crate::entries::EntryPoint), and the third a function that says whether a null
-/// stream means the thread's default stream.
+/// Exports the entry points of managed memory for a [`Library`]. The second argument is the
+/// library's [`EntryPoint`](crate::entries::EntryPoint), and the third a function that says whether
+/// a null stream means the thread's default stream.
 #[macro_export]
 macro_rules! managed_entries {
     ($library:ty, $entry_point:ty, $is_per_thread:path) => {

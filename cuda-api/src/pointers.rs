@@ -11,25 +11,27 @@ use std::ffi::c_void;
 /// An address range: the start and the size in bytes.
 pub type Extent = (u64, u64);
 
-/// The memory at an address, as its attributes describe it.
+/// The memory at an address, with the properties from which its attributes follow.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
     pub context: u64,
-    /// Whether the memory is the host's. Managed memory counts as the device's.
+    /// Whether the attributes describe the memory as host memory. Managed memory counts as device
+    /// memory.
     pub is_host: bool,
     pub device_pointer: u64,
     /// The address at which the program can access the memory, if it can.
     pub host_pointer: Option<u64>,
     pub is_managed: bool,
     pub sync_memops: bool,
-    /// Whether the memory comes from `cuMemAlloc`: `cuIpcGetMemHandle` accepts it, and NVIDIA's driver
-    /// reports it as usable for decompression, even on a GPU that can't decompress.
+    /// Whether the memory comes from `cuMemAlloc`: `cuIpcGetMemHandle` accepts it, and NVIDIA's
+    /// driver reports it as usable for decompression, even on a GPU that can't decompress.
     pub is_allocated: bool,
     pub id: u64,
     pub ordinal: i32,
-    /// The allocation. For mapped memory, the reserved addresses.
+    /// The extent of the allocation. For mapped memory, that of the reserved address range.
     pub range: Extent,
-    /// The mapping; or the allocation, rounded up to the unit in which NVIDIA's driver maps memory.
+    /// The extent of the mapping. For memory that wasn't mapped by the program, that of the
+    /// allocation, rounded up to the unit in which NVIDIA's driver maps memory.
     pub mapping: Extent,
     /// The handle of the memory pool, or 0.
     pub pool: u64,
@@ -39,7 +41,7 @@ pub struct Described {
 #[derive(Clone, Copy, Debug)]
 pub enum Address {
     Unknown(u64),
-    /// In a range of reserved addresses, at which nothing is mapped.
+    /// An address in a reserved range, at which nothing is mapped, and the extent of the range.
     Reserved(u64, Extent),
     Memory(Described),
 }
@@ -86,7 +88,7 @@ impl Address {
             | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
                 Value::Int(u32::from(found.is_allocated))
             }
-            // A guest has no devices that could access the GPU's memory.
+            // A guest has no devices that could access the GPU's memory with GPUDirect RDMA.
             A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE => Value::Int(0),
             A::CU_POINTER_ATTRIBUTE_BUFFER_ID | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
                 Value::Long(found.id)
@@ -127,14 +129,15 @@ impl Address {
     }
 }
 
-/// Returns the extent of the mapping in which NVIDIA's driver puts an allocation that isn't host memory
-/// of the program.
+/// Returns the extent of the mapping in which NVIDIA's driver puts an allocation that isn't host
+/// memory of the program.
 pub fn mapping(extent: Extent, is_stream_ordered: bool) -> Extent {
     let unit = if is_stream_ordered { 32 << 20 } else { 2 << 20 };
     (extent.0, extent.1.next_multiple_of(unit))
 }
 
-/// Returns the value that `cuPointerGetAttributes` stores for an attribute that no memory at the address has.
+/// Returns the value that `cuPointerGetAttributes` stores for an attribute that no memory at the
+/// address has.
 fn absent(attribute: A) -> CuResult<Value> {
     match attribute {
         A::CU_POINTER_ATTRIBUTE_CONTEXT
@@ -158,7 +161,7 @@ fn absent(attribute: A) -> CuResult<Value> {
     }
 }
 
-/// `cuPointerGetAttribute` for an address.
+/// Implements `cuPointerGetAttribute` for an address.
 ///
 /// # Safety
 ///
@@ -166,16 +169,16 @@ fn absent(attribute: A) -> CuResult<Value> {
 pub unsafe fn get(out: Out<c_void>, attribute: A, address: &Address) -> CuResult {
     out.check()?;
     let value = address.value(attribute).ok_or(CuError::INVALID_VALUE)?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `out` is valid for writing the attribute's type.
     unsafe { value.store(out) }
 }
 
-/// `cuPointerGetAttributes` for an address.
+/// Implements `cuPointerGetAttributes` for an address.
 ///
 /// # Safety
 ///
-/// If not null, both arrays must have `count` elements, and each element of `outs` must be valid for
-/// writing the attribute's type.
+/// If not null, both arrays must have `count` elements, and each element of `outs` must be valid
+/// for writing the attribute's type.
 pub unsafe fn get_all(
     count: usize,
     attributes: In<A>,
@@ -187,7 +190,8 @@ pub unsafe fn get_all(
     for index in 0..count {
         let (attribute, out) = (attributes.get(index)?, outs.get(index)?);
         if let Some(value) = address.listed(attribute)? {
-            // SAFETY: the element is valid for writing, as the caller promises.
+            // SAFETY: the caller promises that the element of `outs` is valid for writing the
+            // attribute's type.
             unsafe { value.store(out) }?;
         }
     }

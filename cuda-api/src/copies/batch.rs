@@ -10,7 +10,7 @@ use crate::sys::{
     CUmemcpySrcAccessOrder as Order, CUmemorytype as Memory, CUstream,
 };
 
-/// The value that `failIdx` gets if an error doesn't belong to one of the copies.
+/// The value that `failIdx` gets if the error isn't that of a particular copy.
 const NO_COPY: usize = usize::MAX;
 
 /// The arguments of `cuMemcpyBatchAsync`.
@@ -20,7 +20,7 @@ pub struct Batch {
     pub dsts: In<CUdeviceptr>,
     /// The source of each copy.
     pub srcs: In<CUdeviceptr>,
-    /// The bytes of each copy.
+    /// The size of each copy in bytes.
     pub sizes: In<usize>,
     /// The number of copies.
     pub count: usize,
@@ -46,8 +46,8 @@ fn check_attributes(order: Order, flags: u32) -> CuResult {
     }
 }
 
-/// The legacy default stream can't run a batch. A null handle is refused even if it means the
-/// thread's default stream.
+/// Fails if a stream can't run a batch. The legacy default stream can't, and a null handle is
+/// refused even if it means the thread's default stream.
 fn check_stream(stream: CUstream) -> CuResult {
     let refused = stream == CU_STREAM_LEGACY || stream.is_null();
     if refused { Err(CuError::INVALID_VALUE) } else { Ok(()) }
@@ -55,7 +55,8 @@ fn check_stream(stream: CUstream) -> CuResult {
 
 impl Batch {
     /// Describes a batch by the arguments of `cuMemcpyBatchAsync`: the destinations, sources, and
-    /// sizes; their number; the attributes and the first copy of each; and the number of attributes.
+    /// sizes; their number; the attributes and the first copy of each; and the number of
+    /// attributes.
     ///
     /// # Safety
     ///
@@ -111,7 +112,8 @@ impl Batch {
     }
 }
 
-/// Runs `copy` for each copy of a batch, until one fails, and stores the number of that copy.
+/// Runs `copy` for each copy of a batch, until one fails, and stores the index of the copy that
+/// failed.
 fn each(count: usize, failed: Out<usize>, mut copy: impl FnMut(usize) -> CuResult) -> CuResult {
     for index in 0..count {
         copy(index).inspect_err(|_| failed.set_if_wanted(index))?;
@@ -124,7 +126,7 @@ fn each(count: usize, failed: Out<usize>, mut copy: impl FnMut(usize) -> CuResul
 /// # Safety
 ///
 /// The arrays must have as many elements as the counts say, and addresses in the program's own
-/// memory must be valid, for as long as the attributes say.
+/// memory must be valid for as long as CUDA requires, which depends on `srcAccessOrder`.
 pub unsafe fn linear<L: Library>(
     batch: Batch,
     failed: Out<usize>,
@@ -133,9 +135,9 @@ pub unsafe fn linear<L: Library>(
 ) -> CuResult {
     failed.set_if_wanted(NO_COPY);
     check_stream(stream)?;
-    // SAFETY: the caller promises the lengths of the arrays.
+    // SAFETY: the caller promises that the arrays have as many elements as the counts say.
     let during_call = unsafe { batch.check() }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises that these arrays have `count` elements.
     let (dsts, srcs, sizes) = unsafe {
         (
             batch.dsts.array(batch.count),
@@ -151,7 +153,8 @@ pub unsafe fn linear<L: Library>(
     if during_call { L::synchronize(stream, per_thread) } else { Ok(()) }
 }
 
-/// One side of a box: the bytes per row and the rows per slice of memory, or a place in an array.
+/// The source or destination of a copy of a box: memory, with the bytes per row and the rows per
+/// slice, or a position in an array.
 struct Side {
     kind: Memory,
     address: CUdeviceptr,
@@ -242,8 +245,8 @@ fn separate<L: Library>(op: &CUDA_MEMCPY3D_BATCH_OP) -> CuResult<CUDA_MEMCPY3D> 
 ///
 /// # Safety
 ///
-/// The array must have `count` elements, and addresses in the program's own memory must be valid,
-/// for as long as the access orders say.
+/// The array must have `count` elements, and addresses in the program's own memory must be valid
+/// for as long as CUDA requires, which depends on `srcAccessOrder`.
 pub unsafe fn boxes<L: Library>(
     copies: In<CUDA_MEMCPY3D_BATCH_OP>,
     count: usize,
@@ -260,7 +263,8 @@ pub unsafe fn boxes<L: Library>(
     // SAFETY: the caller promises that the array has this many elements.
     let copies = unsafe { copies.array(count) };
     let mut during_call = false;
-    // An invalid copy must not leave the batch half queued.
+    // Check all copies before the first one is queued, because a call that fails must not queue a
+    // part of its batch.
     each(count, failed, |index| {
         let op = copies.get(index)?;
         during_call |= op.srcAccessOrder == Order::CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;

@@ -1,8 +1,8 @@
 //! The macro that exports the copies.
 
-/// Exports these entry points for a [`Library`](crate::copies::Library). The second argument is the
-/// library's [`EntryPoint`](crate::entries::EntryPoint), and the third a function that says whether
-/// a null stream means the thread's default stream.
+/// Exports the entry points of copies for a [`Library`](crate::copies::Library). The second
+/// argument is the library's [`EntryPoint`](crate::entries::EntryPoint), and the third a function
+/// that says whether a null stream means the thread's default stream.
 #[macro_export]
 macro_rules! copy_entries {
     ($library:ty, $entry_point:ty, $is_per_thread:path) => {
@@ -138,15 +138,16 @@ macro_rules! copy_entries {
                 // SAFETY: the program passes addresses that are valid for `len` bytes.
                 unsafe { row::copy::<$library>(dst, src, len, When::InStream(stream), $is_per_thread(null)) }
             }
-            /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy that
-            /// failed.
+            /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy
+            /// that failed.
             fn cuMemcpyBatchAsync, fn cuMemcpyBatchAsync_ptsz(
                 dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize,
                 attributes: *mut CUmemcpyAttributes, first: *mut usize, attribute_count: usize,
                 failed: Out<usize>, stream: CUstream,
             ) |null| {
                 // SAFETY: the program passes arrays with as many elements as the counts say, and
-                // addresses that are valid for as long as the attributes say.
+                // addresses that are valid for as long as `srcAccessOrder` in the attributes
+                // requires.
                 unsafe {
                     let copies = (dsts, srcs, sizes);
                     let batch = Batch::new(copies, count, (attributes, first), attribute_count);
@@ -158,21 +159,23 @@ macro_rules! copy_entries {
                 attributes: *mut CUmemcpyAttributes, first: *mut usize, attribute_count: usize,
                 stream: CUstream,
             ) |null| {
-                // SAFETY: as for `cuMemcpyBatchAsync`.
+                // SAFETY: the program passes arrays with as many elements as the counts say, and
+                // addresses that are valid for as long as `srcAccessOrder` in the attributes
+                // requires.
                 unsafe {
                     let copies = (dsts, srcs, sizes);
                     let batch = Batch::new(copies, count, (attributes, first), attribute_count);
                     batch::linear::<$library>(batch, Out::null(), stream, $is_per_thread(null))
                 }
             }
-            /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy that
-            /// failed.
+            /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy
+            /// that failed.
             fn cuMemcpy3DBatchAsync, fn cuMemcpy3DBatchAsync_ptsz(
                 count: usize, copies: *mut CUDA_MEMCPY3D_BATCH_OP, failed: Out<usize>, flags: u64,
                 stream: CUstream,
             ) |null| {
                 // SAFETY: the program passes an array with `count` elements, and addresses that are
-                // valid for as long as the access orders say.
+                // valid for as long as `srcAccessOrder` requires.
                 unsafe {
                     let copies = In::from_address(copies as usize);
                     let per_thread = $is_per_thread(null);
@@ -182,7 +185,8 @@ macro_rules! copy_entries {
             fn cuMemcpy3DBatchAsync_v2, fn cuMemcpy3DBatchAsync_v2_ptsz(
                 count: usize, copies: *mut CUDA_MEMCPY3D_BATCH_OP, flags: u64, stream: CUstream,
             ) |null| {
-                // SAFETY: as for `cuMemcpy3DBatchAsync`.
+                // SAFETY: the program passes an array with `count` elements, and addresses that are
+                // valid for as long as `srcAccessOrder` requires.
                 unsafe {
                     let copies = In::from_address(copies as usize);
                     let per_thread = $is_per_thread(null);

@@ -1,5 +1,5 @@
-//! The entry points of copies. A library provides copies of contiguous bytes and of boxes, of which
-//! batches and the other copies consist.
+//! The entry points of copies. A library implements copies of contiguous bytes and of boxes.
+//! Batches and all other copies are made of these.
 //!
 //! | module | contents |
 //! |---|---|
@@ -36,18 +36,19 @@ pub enum Sides {
     ToDevice,
     /// The source, as for `cuMemcpyDtoH`. The destination is host memory.
     FromDevice,
-    /// Both, as for `cuMemcpyDtoD`.
+    /// The source and the destination, as for `cuMemcpyDtoD`.
     OnDevice,
 }
 
-/// A library's separate copies. `per_thread` says that a null stream, and [`When::Now`], mean the
-/// thread's default stream.
+/// The copies that a library implements. If `per_thread` is true, a null stream and [`When::Now`]
+/// mean the thread's default stream.
 pub trait Library {
     /// Copies contiguous bytes, as `cuMemcpy` and `cuMemcpyAsync` do.
     ///
     /// # Safety
     ///
-    /// Addresses in the program's own memory must be valid, for as long as these functions require.
+    /// Addresses in the program's own memory must be valid for as long as `cuMemcpy` or
+    /// `cuMemcpyAsync` requires.
     unsafe fn copy(
         sides: Sides,
         dst: CUdeviceptr,
@@ -61,23 +62,28 @@ pub trait Library {
     ///
     /// # Safety
     ///
-    /// Addresses in the program's own memory must be valid, for as long as these functions require.
+    /// Addresses in the program's own memory must be valid for as long as `cuMemcpy3D` or
+    /// `cuMemcpy3DAsync` requires.
     unsafe fn copy_row(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult;
 
     /// Copies a box, as `cuMemcpy3D` and `cuMemcpy3DAsync` do.
     ///
     /// # Safety
     ///
-    /// Addresses in the program's own memory must be valid, for as long as these functions require.
+    /// Addresses in the program's own memory must be valid for as long as `cuMemcpy3D` or
+    /// `cuMemcpy3DAsync` requires.
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult;
 
-    /// Copies a rectangle, as `cuMemcpy2D` and `cuMemcpy2DAsync` do. `params` describes it as a box.
+    /// Copies a rectangle, as `cuMemcpy2D` and `cuMemcpy2DAsync` do. `params` describes it as a
+    /// box.
     ///
     /// # Safety
     ///
-    /// Addresses in the program's own memory must be valid, for as long as these functions require.
+    /// Addresses in the program's own memory must be valid for as long as `cuMemcpy2D` or
+    /// `cuMemcpy2DAsync` requires.
     unsafe fn copy_rectangle(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller promises that the program's addresses are valid, as `copy_box`
+        // requires.
         unsafe { Self::copy_box(params, when, per_thread) }
     }
 

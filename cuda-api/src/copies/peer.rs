@@ -1,5 +1,5 @@
 //! Copies between contexts. Addresses are unique across contexts and devices, so a copy doesn't
-//! need its contexts; they are only checked.
+//! need the handles of its contexts. They are only checked.
 
 use super::{Library, Sides, When};
 use crate::error::{CuError, CuResult};
@@ -28,7 +28,8 @@ pub fn linear<L: Library>(
 pub unsafe fn boxed<L: Library>(p: &CUDA_MEMCPY3D_PEER, when: When, per_thread: bool) -> CuResult {
     let sides = [(p.dstMemoryType, p.dstContext), (p.srcMemoryType, p.srcContext)];
     for (kind, context) in sides {
-        // CUDA ignores the context of host memory, and finds that of a unified address itself.
+        // CUDA ignores the context of host memory, and finds the context of a unified address
+        // itself.
         if [M::CU_MEMORYTYPE_DEVICE, M::CU_MEMORYTYPE_ARRAY].contains(&kind) {
             L::check_context(context)?;
         }

@@ -2,7 +2,7 @@
 
 use crate::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D};
 
-/// Returns a copy of a rectangle as that of a box.
+/// Converts the parameters of a copy of a rectangle to those of a copy of a box with one slice.
 pub fn boxed(p: &CUDA_MEMCPY2D) -> CUDA_MEMCPY3D {
     CUDA_MEMCPY3D {
         srcXInBytes: p.srcXInBytes,

@@ -1,4 +1,4 @@
-//! Copies of contiguous bytes, of which those in an array are in its first row.
+//! Copies of contiguous bytes from or to arrays. The bytes in an array are a part of its first row.
 
 use super::{Library, When};
 use crate::args::check_handle;
@@ -11,7 +11,7 @@ use core::ffi::c_void;
 pub enum End {
     Host(u64),
     Device(CUdeviceptr),
-    /// An array, and an offset in bytes.
+    /// An array, and the offset in bytes at which the copy begins.
     Array(CUarray, usize),
 }
 

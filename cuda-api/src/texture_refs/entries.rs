@@ -14,7 +14,7 @@ fn check_override(flags: u32) -> CuResult {
     if flags == CU_TRSA_OVERRIDE_FORMAT { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }
 
-/// `cuTexRefSetArray`.
+/// Implements `cuTexRefSetArray`.
 pub fn set_array<L: Library>(texture: CUtexref, array: CUarray, flags: u32) -> CuResult {
     check_override(flags)?;
     L::ready()?;
@@ -25,7 +25,7 @@ pub fn set_array<L: Library>(texture: CUtexref, array: CUarray, flags: u32) -> C
     })
 }
 
-/// `cuTexRefSetMipmappedArray`.
+/// Implements `cuTexRefSetMipmappedArray`.
 pub fn set_mipmap<L: Library>(texture: CUtexref, mipmap: CUmipmappedArray, flags: u32) -> CuResult {
     check_override(flags)?;
     L::ready()?;
@@ -36,8 +36,8 @@ pub fn set_mipmap<L: Library>(texture: CUtexref, mipmap: CUmipmappedArray, flags
     })
 }
 
-/// `cuTexRefSetAddress`. If the address isn't aligned, the reference begins before it, and the
-/// program must add the offset to its coordinates.
+/// Implements `cuTexRefSetAddress`. If the address isn't aligned, the reference begins before it,
+/// and the program must add the offset to its coordinates.
 pub fn set_address<L: Library>(
     offset: Out<usize>,
     texture: CUtexref,
@@ -56,7 +56,7 @@ pub fn set_address<L: Library>(
     Ok(())
 }
 
-/// `cuTexRefSetAddress2D`.
+/// Implements `cuTexRefSetAddress2D`.
 pub fn set_address_2d<L: Library>(
     texture: CUtexref,
     array: In<CUDA_ARRAY_DESCRIPTOR>,
@@ -76,8 +76,8 @@ pub fn source<L: Library>(texture: CUtexref) -> CuResult<Source> {
     state::<L>(texture)?.source.ok_or(CuError::INVALID_VALUE)
 }
 
-/// Exports the entry points. The arguments are the [`Library`] and its
-/// [`EntryPoint`](crate::entries::EntryPoint).
+/// Exports the entry points of texture and surface references. The arguments are the [`Library`]
+/// and its [`EntryPoint`](crate::entries::EntryPoint).
 #[macro_export]
 macro_rules! texture_ref_entries {
     ($library:ty, $entry_point:ty) => {
@@ -107,7 +107,8 @@ macro_rules! texture_ref_entries {
             fn cuTexRefDestroy(texture: sys::CUtexref) {
                 registry::destroy::<$library>(texture)
             }
-            /// Kernels name their references, so a function needs no list of them.
+            /// Checks the arguments and has no other effect. Kernels name the texture references
+            /// that they use, so a function needs no list of them.
             fn cuParamSetTexRef(function: sys::CUfunction, unit: i32, texture: sys::CUtexref) {
                 <$library as $crate::texture_refs::library::Library>::check_function(function)?;
                 let can_use = registry::is_named::<$library>(texture)?;

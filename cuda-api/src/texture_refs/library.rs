@@ -6,10 +6,10 @@ use crate::sys::{
     CUmodule,
 };
 
-/// The library's name for a reference of a module.
+/// The number by which the library identifies a reference of a module.
 pub type Key = u64;
 
-/// A libcuda.
+/// The functions that a libcuda provides for texture and surface references.
 pub trait Library {
     /// Fails unless there is a usable current context.
     fn ready() -> CuResult;
@@ -29,7 +29,7 @@ pub trait Library {
     /// Returns the alignment in bytes that a texture's address must have.
     fn alignment() -> CuResult<u64>;
 
-    /// Fails unless this is a function.
+    /// Fails unless this is the handle of a function.
     fn check_function(function: CUfunction) -> CuResult;
 
     /// Makes later launches use a texture reference with these properties.

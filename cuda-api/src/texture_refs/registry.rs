@@ -8,17 +8,15 @@ use std::collections::BTreeMap;
 use std::ptr::without_provenance_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The module and the name of a reference. The program's own references have neither.
+/// The module and the name of a reference, or `None` for a reference that the program created.
 type Name = Option<(usize, String)>;
 
-/// A texture reference.
 struct Texture {
     name: Name,
     key: Key,
     state: TextureState,
 }
 
-/// A surface reference.
 struct Surface {
     name: Name,
     key: Key,
@@ -39,14 +37,14 @@ fn references() -> MutexGuard<'static, References> {
 }
 
 impl References {
-    /// Returns a new handle. It isn't the address of anything.
+    /// Returns a new handle. It's a number, not an address.
     fn mint(&mut self) -> usize {
         self.last += 1;
         self.last << 4
     }
 }
 
-/// `cuModuleGetTexRef`.
+/// Implements `cuModuleGetTexRef`.
 pub fn texture_of<L: Library>(module: CUmodule, name: &str) -> CuResult<CUtexref> {
     L::ready()?;
     let wanted = Some((module.addr(), name.to_owned()));
@@ -59,7 +57,7 @@ pub fn texture_of<L: Library>(module: CUmodule, name: &str) -> CuResult<CUtexref
     Ok(without_provenance_mut(handle))
 }
 
-/// `cuModuleGetSurfRef`.
+/// Implements `cuModuleGetSurfRef`.
 pub fn surface_of<L: Library>(module: CUmodule, name: &str) -> CuResult<CUsurfref> {
     L::ready()?;
     let wanted = Some((module.addr(), name.to_owned()));
@@ -72,7 +70,8 @@ pub fn surface_of<L: Library>(module: CUmodule, name: &str) -> CuResult<CUsurfre
     Ok(without_provenance_mut(handle))
 }
 
-/// `cuTexRefCreate`. No kernel can name such a reference.
+/// Implements `cuTexRefCreate`. Kernels can only name the references of modules, so no kernel can
+/// use this one.
 pub fn create<L: Library>() -> CuResult<CUtexref> {
     L::ready()?;
     let mut all = references();
@@ -81,7 +80,7 @@ pub fn create<L: Library>() -> CuResult<CUtexref> {
     Ok(without_provenance_mut(handle))
 }
 
-/// `cuTexRefDestroy`. A module keeps its references until it is unloaded.
+/// Implements `cuTexRefDestroy`. A module keeps its references until it is unloaded.
 pub fn destroy<L: Library>(handle: CUtexref) -> CuResult {
     L::ready()?;
     let mut all = references();
@@ -100,8 +99,8 @@ pub fn forget_module(module: usize) {
     all.surfaces.retain(|_, surface| !of_module(&surface.name));
 }
 
-/// Changes the properties of a texture reference. If it is bound and belongs to a module, later
-/// launches use the new properties. A change that fails has no effect.
+/// Changes the properties of a texture reference. If memory is bound to it and it belongs to a
+/// module, later launches use the new properties. A change that fails has no effect.
 pub fn change<L: Library>(
     handle: CUtexref,
     change: impl FnOnce(&mut TextureState) -> CuResult,
@@ -126,7 +125,7 @@ pub fn state<L: Library>(handle: CUtexref) -> CuResult<TextureState> {
     Ok(texture.state)
 }
 
-/// Returns whether kernels can name a texture reference: it belongs to a module.
+/// Returns whether kernels can name a texture reference, because it belongs to a module.
 pub fn is_named<L: Library>(handle: CUtexref) -> CuResult<bool> {
     L::ready()?;
     let all = references();
@@ -134,7 +133,7 @@ pub fn is_named<L: Library>(handle: CUtexref) -> CuResult<bool> {
     Ok(texture.name.is_some())
 }
 
-/// `cuSurfRefSetArray`.
+/// Implements `cuSurfRefSetArray`.
 pub fn set_surface<L: Library>(handle: CUsurfref, array: CUarray) -> CuResult {
     L::ready()?;
     L::array_format(array)?;
@@ -145,7 +144,7 @@ pub fn set_surface<L: Library>(handle: CUsurfref, array: CUarray) -> CuResult {
     Ok(())
 }
 
-/// `cuSurfRefGetArray`.
+/// Implements `cuSurfRefGetArray`.
 pub fn surface<L: Library>(handle: CUsurfref) -> CuResult<CUarray> {
     L::ready()?;
     let all = references();

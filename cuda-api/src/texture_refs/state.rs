@@ -32,7 +32,7 @@ pub enum Source {
     Pitched(CUdeviceptr, [usize; 2], usize),
 }
 
-// SAFETY: the handles are only numbers here.
+// SAFETY: the handles and addresses are only numbers here, and aren't dereferenced.
 unsafe impl Send for Source {}
 
 /// The properties of a texture reference.
