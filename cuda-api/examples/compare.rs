@@ -44,14 +44,16 @@ impl Library {
 fn ask(function: GetProcAddress, base: &str, version: i32, flags: u64) -> (u32, u32, usize) {
     let name = CString::new(base).expect("a name without NUL bytes");
     let (mut address, mut status) = (core::ptr::null_mut(), u32::MAX);
-    // SAFETY: the pointers are valid for the call.
+    // SAFETY: the function has this type, `name` is a C string, and the results go to local
+    // variables.
     let result = unsafe { function(name.as_ptr(), &mut address, version, flags, &mut status) };
     (result, status, address.addr())
 }
 
 fn text(function: GetText, result: u32) -> Option<&'static CStr> {
     let mut text = core::ptr::null();
-    // SAFETY: the pointer is valid for the call, and the text is the library's own.
+    // SAFETY: the function has this type and stores a pointer to a local variable. The text that it
+    // points to is a constant of the library, which stays loaded.
     unsafe {
         let error = function(result, &mut text);
         (error == 0 && !text.is_null()).then(|| CStr::from_ptr(text))
@@ -61,7 +63,7 @@ fn text(function: GetText, result: u32) -> Option<&'static CStr> {
 fn main() {
     let path = std::env::args().nth(1).expect("usage: compare LIBCUDA");
     let library = Library::open(&path);
-    // SAFETY: the functions with these names have these types.
+    // SAFETY: the functions that a libcuda exports under these names have these types.
     let (get_proc_address, error_name, error_string): (GetProcAddress, GetText, GetText) = unsafe {
         (
             core::mem::transmute::<*mut c_void, GetProcAddress>(
@@ -116,8 +118,8 @@ fn main() {
         }
     }
 
-    // `resolve` leaves the checks of these arguments to its callers, so the results are only
-    // printed, and not compared.
+    // `resolve` doesn't check these arguments, because its callers do, so the two results may
+    // differ. Print them without comparing them.
     for (base, version, flags) in [
         ("cuNoSuchFunction", 12000, 0),
         ("cuMemAlloc_v2", 12000, 0),

@@ -1,9 +1,9 @@
 //! Arguments of entry points, as types that safe code can use.
 //!
-//! A caller passes addresses. [`Arg::from_c`] turns an address into a typed argument. This is the
-//! unsafe step: its caller vouches that the address satisfies the driver API's rules. After that,
-//! single values can be read and written safely. An array needs one more unsafe step, which sets
-//! the array's length. After that, every index is checked.
+//! A caller passes addresses. [`Arg::from_c`] turns an address into a typed argument. This step is
+//! unsafe, because its caller must guarantee that the address satisfies the driver API's rules.
+//! Single values can then be read and written safely. An array needs one more unsafe step, which
+//! sets the array's length. Every index is then checked against that length.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -111,8 +111,8 @@ fn null_result() -> CuError {
     CuError::INVALID_VALUE
 }
 
-/// Fails if a handle is null, for calls in which NVIDIA's driver refuses it as a missing argument. In
-/// most calls, null is treated as any other handle that names no object.
+/// Fails if a handle is null. Use this in calls for which NVIDIA's driver treats a null handle as a
+/// missing argument. In most other calls, it treats null as any other handle that names no object.
 #[inline]
 pub fn check_handle(handle: usize) -> CuResult {
     if handle == 0 { Err(CuError::INVALID_VALUE) } else { Ok(()) }
@@ -445,7 +445,7 @@ mod tests {
         to.set(0x0403_0201).unwrap();
         assert_eq!(to.read(), Ok(0x0403_0201));
         assert_eq!(bytes[..6], [0, 1, 2, 3, 4, 0]);
-        // SAFETY: as above.
+        // SAFETY: the array has at least four bytes starting at this address.
         let from = unsafe { In::<u32>::from_address(&raw const bytes[2] as usize) };
         assert_eq!(from.get(), Ok(0x0004_0302));
     }
@@ -453,16 +453,16 @@ mod tests {
     #[test]
     fn an_array_ends_where_its_length_says() {
         let mut values = [0u32; 3];
-        // SAFETY: the array has three elements.
+        // SAFETY: `values` has three elements, and the new array has two.
         let to = unsafe { Out::from_c(values.as_mut_ptr()).array(2) };
         assert_eq!((to.set(1, 7), to.set(2, 7)), (Ok(()), Err(INVALID)));
         to.set_all([1, 2, 3]).unwrap();
         assert_eq!(values, [1, 2, 0]);
-        // SAFETY: as above.
+        // SAFETY: `values` has three elements, and the new array has two.
         let from = unsafe { In::from_c(values.as_ptr()).array(2) };
         assert_eq!((from.get(1), from.get(2)), (Ok(2), Err(INVALID)));
         assert_eq!(from.to_vec(), Ok(vec![1, 2]));
-        // SAFETY: null is a valid argument.
+        // SAFETY: a null pointer is valid for an array of any length.
         let null = |len| unsafe { In::<u32>::null().array(len) };
         assert_eq!((null(0).to_vec(), null(1).to_vec()), (Ok(vec![]), Err(INVALID)));
     }
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn text_is_cut_to_the_buffer() {
         let mut buffer = [1 as c_char; 4];
-        // SAFETY: the buffer is valid and doesn't move.
+        // SAFETY: the buffer is a local variable, which isn't moved while the pointer is used.
         let to = unsafe { Out::from_c(buffer.as_mut_ptr()) };
         for (len, text, expected) in [
             (4, "abcdef", Ok([97, 98, 99, 0])),
@@ -478,11 +478,11 @@ mod tests {
             (1, "xyz", Ok([0, 0, 99, 0])),
             (0, "xyz", Err(INVALID)),
         ] {
-            // SAFETY: the buffer has four bytes.
+            // SAFETY: the buffer has four bytes, and `len` is at most 4.
             let set = unsafe { to.array(len) }.set_text(text.as_bytes());
             assert_eq!(set.map(|()| buffer), expected);
         }
-        // SAFETY: null is a valid argument.
+        // SAFETY: a null pointer is valid for an array of any length.
         assert_eq!(unsafe { Out::<c_char>::null().array(4) }.set_text(b"a"), Err(INVALID));
         // SAFETY: a literal ends in a zero byte.
         assert_eq!(unsafe { Text::from_c(c"abc".as_ptr()) }.name(), Ok("abc"));

@@ -65,20 +65,21 @@ pub fn check(which: u32, value: &Value) -> CuResult {
 fn default_of(which: u32) -> Value {
     let word = match which {
         POLICY => CUsynchronizationPolicy::CU_SYNC_POLICY_AUTO.0.into(),
-        // The default domain is 0, and the remote domain is 1.
+        // Each byte is the domain that a logical domain maps to. By default, the default domain
+        // (byte 0) maps to 0, and the remote domain (byte 1) to 1.
         DOMAIN_MAP => 1 << 8,
         _ => 0,
     };
     [word, 0, 0, 0, 0, 0, 0, 0]
 }
 
-/// Returns a value without the bytes that don't belong to the attribute.
+/// Returns a value in which the bytes that the attribute doesn't use are 0.
 fn trimmed(which: u32, value: Value) -> Value {
     let [a, b, c, d, ..] = value;
     match which {
         WINDOW => [a, b, c, d & 0xffff_ffff, 0, 0, 0, 0],
         DOMAIN_MAP => [a & 0xffff, 0, 0, 0, 0, 0, 0, 0],
-        // Dimensions have three numbers.
+        // The dimensions of a cluster are three 32-bit numbers.
         CLUSTER | PREFERRED_CLUSTER => [a, b & 0xffff_ffff, 0, 0, 0, 0, 0, 0],
         _ => [a & 0xffff_ffff, 0, 0, 0, 0, 0, 0, 0],
     }

@@ -5,7 +5,8 @@ use crate::error::{CuError, CuResult};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether any callback has run in this process. This is cheaper to read than `RUNNING`.
+/// Whether any callback has run in this process. Reading this is cheaper than reading the
+/// thread-local `RUNNING`.
 static USED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {

@@ -5,8 +5,8 @@ use crate::error::{CuError, CuResult};
 use crate::sys::CUlaunchConfig;
 
 /// Checks the arguments of `cuOccupancyMaxActiveClusters` and `cuOccupancyMaxPotentialClusterSize`,
-/// before anything else is checked. These calls return CUDA_ERROR_INVALID_VALUE even if the function
-/// is null.
+/// before anything else is checked. These calls return CUDA_ERROR_INVALID_VALUE even if the
+/// function is null.
 pub fn check(function: usize, config: In<CUlaunchConfig>) -> CuResult {
     let config = config.get()?;
     let (grid, block) = (

@@ -7,7 +7,7 @@ use crate::sys::{
     CUstream,
 };
 
-/// When the streams of the launches wait for each other.
+/// Determines how the launches of one call and other work in their streams wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Each launch waits for the earlier work in all streams.

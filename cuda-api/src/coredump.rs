@@ -96,7 +96,8 @@ impl Settings {
         Ok(())
     }
 
-    /// `cuCoredumpGetAttribute` for a context, and `cuCoredumpGetAttributeGlobal` for [`GLOBAL`].
+    /// Implements `cuCoredumpGetAttribute` for a context, and `cuCoredumpGetAttributeGlobal` for
+    /// [`GLOBAL`].
     ///
     /// # Safety
     ///
@@ -107,7 +108,7 @@ impl Settings {
         if !to.is_wanted() {
             return size.set(expected);
         }
-        // A buffer for a text may be shorter than the longest text.
+        // The buffer for a text attribute may be shorter than the longest possible text.
         let (room, text) = (size.read()?, expected == TEXT_BYTES);
         let mut value = self.value(attribute);
         if text {
@@ -120,7 +121,8 @@ impl Settings {
         unsafe { to.cast::<u8>().array(room) }.set_all(value)
     }
 
-    /// `cuCoredumpSetAttribute` for a context, and `cuCoredumpSetAttributeGlobal` for [`GLOBAL`].
+    /// Implements `cuCoredumpSetAttribute` for a context, and `cuCoredumpSetAttributeGlobal` for
+    /// [`GLOBAL`].
     ///
     /// # Safety
     ///
@@ -163,7 +165,7 @@ macro_rules! coredump_entries {
                 attribute: $crate::sys::CUcoredumpSettings,
                 to: $crate::args::Out<::std::ffi::c_void>, size: $crate::args::Out<usize>,
             ) {
-                // SAFETY: the program passes a buffer of this size.
+                // SAFETY: the program passes a buffer of `size` bytes.
                 $with_current(|settings| unsafe { settings.get(attribute, to, size) })
             }
             fn cuCoredumpGetAttributeGlobal(
@@ -171,14 +173,14 @@ macro_rules! coredump_entries {
                 to: $crate::args::Out<::std::ffi::c_void>, size: $crate::args::Out<usize>,
             ) {
                 $initialized()?;
-                // SAFETY: as above.
+                // SAFETY: the program passes a buffer of `size` bytes.
                 unsafe { $crate::coredump::GLOBAL.get(attribute, to, size) }
             }
             fn cuCoredumpSetAttribute(
                 attribute: $crate::sys::CUcoredumpSettings,
                 from: $crate::args::Out<::std::ffi::c_void>, size: $crate::args::Out<usize>,
             ) {
-                // SAFETY: as above.
+                // SAFETY: the program passes a buffer of `size` bytes.
                 $with_current(|settings| unsafe { settings.set(attribute, from, size) })
             }
             fn cuCoredumpSetAttributeGlobal(
@@ -186,7 +188,7 @@ macro_rules! coredump_entries {
                 from: $crate::args::Out<::std::ffi::c_void>, size: $crate::args::Out<usize>,
             ) {
                 $initialized()?;
-                // SAFETY: as above.
+                // SAFETY: the program passes a buffer of `size` bytes.
                 unsafe { $crate::coredump::GLOBAL.set(attribute, from, size) }
             }
         }

@@ -1,6 +1,7 @@
-//! The links between a device and the host, and between devices, which support no atomic operations
-//! natively. Devices send no notifications ([`notifications`](crate::notifications)) either, so
-//! guest-libcuda and softgpu have the same entry points for these.
+//! The entry points that describe the links between a device and the host, and between devices. No
+//! link supports atomic operations natively, and devices send no notifications
+//! ([`notifications`](crate::notifications)), so guest-libcuda and softgpu share these entry
+//! points.
 
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
@@ -47,9 +48,9 @@ pub fn check_peers(device: i32, peer: i32) -> CuResult {
     if device == peer { Err(CuError::INVALID_DEVICE) } else { Ok(()) }
 }
 
-/// Exports the entry points for atomic operations of links, and for notifications. The arguments are
-/// the library's [`EntryPoint`](crate::entries::EntryPoint), and its function that fails if a device
-/// doesn't exist.
+/// Exports the entry points for atomic operations of links, and for notifications. The arguments
+/// are the library's [`EntryPoint`](crate::entries::EntryPoint), and its function that fails if a
+/// device doesn't exist.
 #[macro_export]
 macro_rules! device_link_entries {
     ($entry_point:ty, $check_device:path) => {

@@ -1,5 +1,5 @@
-//! The text form of UUIDs and PCI addresses, the first form of properties, and the selection of
-//! devices with CUDA_VISIBLE_DEVICES.
+//! The text form of UUIDs and PCI addresses, the properties that `cuDeviceGetProperties` returns,
+//! and the selection of devices with CUDA_VISIBLE_DEVICES.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUdevice_attribute as A, CUdevprop};
@@ -99,10 +99,10 @@ fn number<T: TryFrom<u32>>(digits: &str) -> Option<T> {
 }
 
 /// Returns the indices of the devices that CUDA_VISIBLE_DEVICES (`wanted`) selects, in the order of
-/// its entries. The first entry decides whether the entries are UUIDs or indices. The first entry that
-/// doesn't match a device ends the list. If two entries select the same device, `cuInit` fails. If the
-/// variable isn't set, all devices are visible. (CUDA C++ Programming Guide, "CUDA Environment
-/// Variables"; NVIDIA's driver decides where the guide doesn't.)
+/// its entries. The first entry decides whether the entries are UUIDs or indices. The first entry
+/// that doesn't match a device ends the list. If two entries select the same device, `cuInit`
+/// fails. If the variable isn't set, all devices are visible. (CUDA C++ Programming Guide, "CUDA
+/// Environment Variables"; NVIDIA's driver decides where the guide doesn't.)
 pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> CuResult<Vec<usize>> {
     let Some(wanted) = wanted else { return Ok((0..uuids.len()).collect()) };
     let are_uuids = wanted.starts_with(UUID_PREFIX);
@@ -122,9 +122,9 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> CuResult<Vec<usize>>
 }
 
 /// Returns the decimal number at the beginning of an entry, converted to `int` as C's `strtol`
-/// would: skips spaces, accepts a sign, ignores text after the digits, and wraps modulo 2^32 unless the
-/// number exceeds 64 bits.
-/// For example, `0x1` and `0;1` are 0. Returns -1 if there is no number.
+/// would: skips spaces, accepts a sign, ignores text after the digits, and wraps modulo 2^32 unless
+/// the number exceeds 64 bits. For example, `0x1` and `0;1` are 0. Returns -1 if there is no
+/// number.
 fn leading_number(entry: &str) -> i32 {
     let entry = entry.trim_ascii_start();
     let digits = entry.strip_prefix(['+', '-']).unwrap_or(entry);
@@ -136,8 +136,8 @@ fn leading_number(entry: &str) -> i32 {
     if entry.starts_with('-') { number.wrapping_neg() as i32 } else { number as i32 }
 }
 
-/// Returns the index of the device whose UUID begins with an entry, if there is exactly one. Text after a
-/// complete UUID is ignored.
+/// Returns the index of the device whose UUID begins with an entry, if there is exactly one. Text
+/// after a complete UUID is ignored.
 fn of_uuid(entry: &str, uuids: &[[u8; 16]]) -> Option<usize> {
     let wanted = entry.strip_prefix(UUID_PREFIX)?.to_ascii_lowercase();
     let named = |place: &usize| {

@@ -25,8 +25,8 @@ pub trait EntryPoint {
 /// from these types, compares the C types with the prototype in cuda.h, and converts the arguments
 /// before it runs the body, which returns a [`CuResult`].
 ///
-/// A function that has a variant for the per-thread default stream is written once, as
-/// `fn name, fn name_ptsz(arguments) |null| { … }`. In the body, `null` says which default stream a
+/// If a function has a variant for the per-thread default stream, one definition declares both: `fn
+/// name, fn name_ptsz(arguments) |null| { … }`. In the body, `null` says which default stream a
 /// null handle means. If the function has no stream parameter, it uses that default stream.
 #[macro_export]
 macro_rules! entries {

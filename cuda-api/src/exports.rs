@@ -76,8 +76,8 @@ macro_rules! entry {
 }
 
 /// Exports all driver API symbols, given a library's lists of entry points. `unsupported` maps the
-/// name of a symbol that isn't implemented, and the arguments of a call, to the `CUresult` that the call
-/// returns.
+/// name of a symbol that isn't implemented, and the arguments of a call, to the `CUresult` that the
+/// call returns.
 ///
 /// Defines `address`, which finds a symbol's address by its name, and `implemented`, which lists
 /// the names of all implemented symbols.
@@ -91,9 +91,9 @@ macro_rules! exports {
     };
 }
 
-/// Like [`exports!`], for a library with its own list of symbols. `symbols` is the module with that
-/// list, which has `COUNT`, `name(index)` and `index_of(name)`; `for_each` is the macro that lists
-/// the symbols.
+/// Exports all symbols of a library with its own list of symbols, as [`exports!`] does for the
+/// driver API's. `symbols` is the module with that list, which has `COUNT`, `name(index)` and
+/// `index_of(name)`; `for_each` is the macro that lists the symbols.
 #[macro_export]
 macro_rules! exports_of {
     (symbols = $symbols:path, for_each = $for_each:path, result = $result:ty,
@@ -101,7 +101,8 @@ macro_rules! exports_of {
         use $for_each as for_each_symbol;
         use $symbols as symbols;
 
-        /// Reads all registers for arguments, whatever the function's parameters are.
+        /// Handles a call of a function that isn't registered. Its parameters are the six registers
+        /// that can contain integer arguments, whatever parameters the function really has.
         extern "C" fn stub<const INDEX: usize>(
             a: u64,
             b: u64,

@@ -3,12 +3,12 @@
 //! CUDA 3.2 replaced them. Programs that were built with newer headers, and `cuGetProcAddress` for
 //! newer versions, use the replacements. The old functions work only in contexts from the first
 //! version of `cuCtxCreate`, which a 64-bit process can't create on current GPUs: NVIDIA's driver
-//! returns CUDA_ERROR_OUT_OF_MEMORY. So these functions fail in every context that can exist. Of their
-//! arguments, only null handles matter.
+//! returns CUDA_ERROR_OUT_OF_MEMORY. So these functions fail in every context that can exist. Of
+//! their arguments, only null handles matter.
 
 use crate::error::CuError;
 
-/// Exports the functions. The first argument is the library's
+/// Exports the functions' first versions. The first argument is the library's
 /// [`EntryPoint`](crate::entries::EntryPoint); the second is a function that fails unless the
 /// library is initialized.
 #[macro_export]
@@ -45,7 +45,8 @@ macro_rules! first_version_entries {
     };
 }
 
-/// The functions that check a handle before the context, and the index of the handle's parameter.
+/// The functions that check a handle before they check the context, with the index of the parameter
+/// that contains the handle.
 const HANDLES: &[(&str, usize)] = &[
     ("cuArray3DGetDescriptor", 1),
     ("cuArrayGetDescriptor", 1),
@@ -55,7 +56,7 @@ const HANDLES: &[(&str, usize)] = &[
     ("cuTexRefSetAddress2D", 0),
 ];
 
-/// Returns the error of a call, given its first arguments.
+/// Returns the error of a call of the function `name` with these first three arguments.
 pub fn error(name: &str, arguments: [usize; 3]) -> CuError {
     let without = |(of, index): &(&str, usize)| *of == name && arguments[*index] == 0;
     if HANDLES.iter().any(without) { CuError::INVALID_HANDLE } else { CuError::INVALID_CONTEXT }

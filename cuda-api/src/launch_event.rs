@@ -39,20 +39,22 @@ impl LaunchEvent {
     pub fn read(attribute: &CUlaunchAttribute) -> CuResult<Option<Self>> {
         let (event, flags, point) = match attribute.id {
             Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
-                // SAFETY: the id says which member the value has, and it may have any bits: the
-                // handle isn't dereferenced.
+                // SAFETY: the id says which member of the union is set. Every bit pattern is valid
+                // for this member, because the handle in it isn't dereferenced.
                 let value = unsafe { attribute.value.programmaticEvent };
                 let at_block_start = value.triggerAtBlockStart != 0;
                 (value.event, value.flags, Point::Programmatic { at_block_start })
             }
             Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
-                // SAFETY: as above.
+                // SAFETY: the id says which member of the union is set. Every bit pattern is valid
+                // for this member, because the handle in it isn't dereferenced.
                 let value = unsafe { attribute.value.launchCompletionEvent };
                 (value.event, value.flags, Point::Begun)
             }
             _ => return Ok(None),
         };
-        // Launches can't use the only flag of event records. These errors are those of driver 580.
+        // The only flag of event records (EXTERNAL) isn't allowed in launches. The errors are those
+        // of driver 580.
         match flags {
             0 => Ok(Some(Self { handle: event as usize, point })),
             EXTERNAL => Err(CuError::ILLEGAL_STATE),

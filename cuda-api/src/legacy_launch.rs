@@ -12,7 +12,7 @@ use crate::sys::{CUfunction, CUstream};
 /// The most bytes of parameters that a kernel can have.
 const PARAMETERS_MAX: usize = 32764;
 
-/// A library that launches kernels.
+/// The functions that a library provides for CUDA's first launch interface.
 pub trait Library {
     /// Checks a function handle. Returns CUDA_ERROR_INVALID_HANDLE if it is invalid.
     fn check_function(function: CUfunction) -> CuResult;
@@ -51,18 +51,18 @@ fn dimension(size: i32) -> CuResult<u32> {
     u32::try_from(size).ok().filter(|size| *size > 0).ok_or(CuError::INVALID_VALUE)
 }
 
-/// `cuFuncSetBlockShape`.
+/// Implements `cuFuncSetBlockShape`.
 pub fn set_block<L: Library>(function: CUfunction, [x, y, z]: [i32; 3]) -> CuResult {
     let block = [dimension(x)?, dimension(y)?, dimension(z)?];
     change::<L>(function, |setup| setup.block = block)
 }
 
-/// `cuFuncSetSharedSize`.
+/// Implements `cuFuncSetSharedSize`.
 pub fn set_shared<L: Library>(function: CUfunction, bytes: u32) -> CuResult {
     change::<L>(function, |setup| setup.shared = bytes)
 }
 
-/// `cuParamSetSize`.
+/// Implements `cuParamSetSize`.
 pub fn set_size<L: Library>(function: CUfunction, bytes: u32) -> CuResult {
     let bytes = bytes as usize;
     if bytes > PARAMETERS_MAX {
@@ -84,7 +84,7 @@ pub fn set_bytes<L: Library>(function: CUfunction, offset: i32, bytes: &[u8]) ->
     })
 }
 
-/// `cuParamSetv`.
+/// Implements `cuParamSetv`.
 ///
 /// # Safety
 ///
@@ -103,7 +103,8 @@ pub unsafe fn set_from<L: Library>(
     set_bytes::<L>(function, offset, &bytes)
 }
 
-/// `cuLaunch`, `cuLaunchGrid`, and `cuLaunchGridAsync`. A null stream is the legacy default stream.
+/// Implements `cuLaunch`, `cuLaunchGrid`, and `cuLaunchGridAsync`. A null stream is the legacy
+/// default stream.
 pub fn launch<L: Library>(
     function: CUfunction,
     (width, height): (i32, i32),
@@ -112,14 +113,14 @@ pub fn launch<L: Library>(
     L::check_function(function)?;
     let grid = [dimension(width)?, dimension(height)?, 1];
     let setups = SETUPS.lock().unwrap_or_else(PoisonError::into_inner);
-    // The block shape has no default.
+    // The block shape has no default, so fail if it wasn't set.
     let setup = setups.get(&(function as usize)).cloned().ok_or(CuError::INVALID_VALUE)?;
     drop(setups);
     L::launch(function, grid, setup.block, setup.shared, &setup.parameters, stream)
 }
 
-/// Exports the entry points of this module for a [`Library`]. The second argument is the library's
-/// [`EntryPoint`](crate::entries::EntryPoint).
+/// Exports the entry points of CUDA's first launch interface for a [`Library`]. The second argument
+/// is the library's [`EntryPoint`](crate::entries::EntryPoint).
 #[macro_export]
 macro_rules! legacy_launch_entries {
     ($library:ty, $entry_point:ty) => {

@@ -29,8 +29,8 @@
 //! * [`launch_event`] has the events that launches record.
 //! * [`legacy_launch`] has CUDA's first launch interface.
 //! * [`library_options`] checks the options of libraries.
-//! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
-//!   points.
+//! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its
+//!   entry points.
 //! * [`machine_code`] explains why softgpu can't load some images.
 //! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them, and
 //!   [`managed_entries`] has the entry points.

@@ -1,11 +1,12 @@
-//! The options of a library that a program loads. Neither guest-libcuda nor softgpu needs them: both
-//! copy the library's code.
+//! The options of a library that a program loads. Neither guest-libcuda nor softgpu needs them:
+//! both copy the library's code.
 
 use crate::args::In;
 use crate::error::{CuError, CuResult};
 use crate::sys::CUlibraryOption;
 
-/// Checks the options. The code of a file can't be preserved, because the driver reads the file itself.
+/// Checks the options. The code of a file can't be preserved, because the driver reads the file
+/// itself.
 ///
 /// # Safety
 ///

@@ -70,7 +70,7 @@ impl Buffer {
     /// the latest messages. Fails if not even the latest message fits.
     pub fn text(&self, from: Option<u32>, room: usize) -> CuResult<String> {
         let wanted = match from {
-            // An iterator from the future wants nothing.
+            // An iterator beyond the newest message selects no messages.
             Some(from) if from.wrapping_sub(self.next) < u32::MAX / 2 => 0,
             Some(from) => self.next.wrapping_sub(from) as usize,
             None => self.lines.len(),

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, c_char, c_void};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// `cuLogsRegisterCallback`.
+/// Implements `cuLogsRegisterCallback`.
 pub fn register(
     function: CUlogsCallback,
     data: *mut c_void,
@@ -18,12 +18,13 @@ pub fn register(
     Ok(())
 }
 
-/// `cuLogsUnregisterCallback`.
+/// Implements `cuLogsUnregisterCallback`.
 pub fn unregister(handle: CUlogsCallbackHandle) -> CuResult {
     if logs::unregister(handle) { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }
 
-/// `cuLogsCurrent`. As in NVIDIA's driver, the flags are ignored in all of these functions.
+/// Implements `cuLogsCurrent`. As in NVIDIA's driver, the flags are ignored in all of these
+/// functions.
 pub fn current(iterator: Out<CUlogIterator>, _flags: u32) -> CuResult {
     iterator.set(logs::buffer().next())
 }
@@ -35,7 +36,7 @@ fn dump(iterator: Out<CUlogIterator>, room: usize) -> CuResult<(String, CUlogIte
     Ok((buffer.text(from, room)?, buffer.next()))
 }
 
-/// `cuLogsDumpToFile`.
+/// Implements `cuLogsDumpToFile`.
 pub fn to_file(iterator: Out<CUlogIterator>, path: Text, _flags: u32) -> CuResult {
     let path = OsStr::from_bytes(path.get()?.to_bytes());
     let (text, next) = dump(iterator, usize::MAX)?;
@@ -46,7 +47,7 @@ pub fn to_file(iterator: Out<CUlogIterator>, path: Text, _flags: u32) -> CuResul
     Ok(())
 }
 
-/// `cuLogsDumpToMemory`.
+/// Implements `cuLogsDumpToMemory`.
 ///
 /// # Safety
 ///
@@ -60,7 +61,7 @@ pub unsafe fn to_memory(
     to.check()?;
     let room = size.read()?;
     size.set(0)?;
-    // The text ends with a zero byte.
+    // Leave room for the zero byte at the end of the text.
     let (text, next) = dump(iterator, room.checked_sub(1).ok_or(CuError::INVALID_VALUE)?)?;
     // SAFETY: the caller promises that there are this many bytes.
     unsafe { to.array(room) }.set_text(text.as_bytes())?;
@@ -68,7 +69,7 @@ pub unsafe fn to_memory(
     size.set(text.len())
 }
 
-/// Exports the entry points of this module. The argument is the library's
+/// Exports the entry points of the log. The argument is the library's
 /// [`EntryPoint`](crate::entries::EntryPoint).
 #[macro_export]
 macro_rules! log_entries {

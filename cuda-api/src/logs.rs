@@ -81,7 +81,7 @@ fn log(text: String) {
     let _running = lock(&RUNNING);
     IN_CALLBACK.set(true);
     for handle in callbacks {
-        // An earlier callback may have unregistered this one.
+        // A callback that was called earlier may have unregistered this one.
         let callback = lock(&CALLBACKS).registered.get(&handle).copied();
         let Some(Callback { function: Some(function), data }) = callback else { continue };
         let (message, length) = (text.as_ptr().cast_mut(), text.count_bytes());

@@ -19,7 +19,7 @@ struct Registrations {
 static REGISTRATIONS: Mutex<Registrations> =
     Mutex::new(Registrations { devices: BTreeMap::new(), last: 0 });
 
-/// `cuDeviceRegisterAsyncNotification`, for a device that exists.
+/// Implements `cuDeviceRegisterAsyncNotification`, for a device that exists.
 pub fn register(
     device: i32,
     callback: CUasyncCallback,
@@ -36,7 +36,7 @@ pub fn register(
     handle.set(std::ptr::without_provenance_mut(number))
 }
 
-/// `cuDeviceUnregisterAsyncNotification`, for a device that exists.
+/// Implements `cuDeviceUnregisterAsyncNotification`, for a device that exists.
 pub fn unregister(device: i32, handle: CUasyncCallbackHandle) -> CuResult {
     let mut all = REGISTRATIONS.lock().unwrap_or_else(PoisonError::into_inner);
     if all.devices.get(&handle.addr()) != Some(&device) {

@@ -4,11 +4,11 @@
 use crate::symbols::{CUDA_VERSION, variants};
 use crate::sys::{CUdriverProcAddress_flags as Flags, CUdriverProcAddressQueryResult as Status};
 
-/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`. A driver treats this flag as if no flag were set. (In
-/// programs that are compiled for per-thread default streams, the headers pass the per-thread flag
-/// if the program passes no flag.)
+/// The flag `CU_GET_PROC_ADDRESS_LEGACY_STREAM`. A driver treats this flag as if no flag were set.
+/// (In programs that are compiled for per-thread default streams, the headers pass the per-thread
+/// flag if the program passes no flag.)
 pub const LEGACY_STREAM: u64 = Flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM.0 as u64;
-/// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
+/// The flag `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 pub const PER_THREAD_DEFAULT_STREAM: u64 =
     Flags::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM.0 as u64;
 
@@ -73,7 +73,7 @@ impl std::error::Error for LookupError {}
 /// The newest variant that is not newer than `cuda_version` is selected. With
 /// [`PER_THREAD_DEFAULT_STREAM`], a name that has per-thread variants is resolved only among those,
 /// so the result is VersionNotSufficient below CUDA 7.0. A negative version means the newest.
-/// Driver 580 was observed to do all this (`examples/compare.rs` queries a driver).
+/// Driver 580 was observed to follow these rules (`examples/compare.rs` queries a driver).
 ///
 /// On an error `cuGetProcAddress_v2` returns CUDA_ERROR_INVALID_VALUE and writes nothing. Otherwise
 /// it returns CUDA_SUCCESS, with a null address if the function was not found. In that case the
@@ -149,7 +149,8 @@ mod tests {
     #[test]
     fn a_failed_lookup_has_a_reason() {
         assert_eq!(resolve("cuNoSuchFunction", 12000, 0), Ok(Lookup::SymbolNotFound));
-        // The name has no version suffix, even if a symbol with that suffix is exported.
+        // A base name has no version suffix, so this is not one, even though a symbol with that
+        // name is exported.
         assert_eq!(resolve("cuMemAlloc_v2", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("", 12000, 0), Ok(Lookup::SymbolNotFound));
         assert_eq!(resolve("cuLibraryLoadData", 11080, 0), Ok(Lookup::VersionNotSufficient));

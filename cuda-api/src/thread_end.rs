@@ -9,19 +9,20 @@ use std::ffi::c_void;
 use std::ptr::without_provenance;
 use std::sync::OnceLock;
 
-/// The round of destructors in which the function is called. Destructors of other keys run in earlier
-/// rounds, and every implementation has at least four (_POSIX_THREAD_DESTRUCTOR_ITERATIONS).
+/// The round of destructors in which the function is called, after the destructors of other keys,
+/// which run in earlier rounds. Every implementation has at least four rounds
+/// (_POSIX_THREAD_DESTRUCTOR_ITERATIONS).
 const LAST: usize = 3;
 
 static HOOK: OnceLock<(libc::pthread_key_t, fn())> = OnceLock::new();
 
-/// Makes every thread that calls [`arm`] call `then` when it exits. Only the first call has an effect.
-/// The library must never be unloaded.
+/// Makes every thread that calls [`arm`] call `then` when it exits. Only the first call has an
+/// effect. The library must never be unloaded.
 pub fn call_at_thread_end(then: fn()) {
     let mut key = 0;
     // SAFETY: the pointer is to a local variable, and the destructor stays loaded.
     if HOOK.get().is_none() && unsafe { libc::pthread_key_create(&mut key, Some(end_round)) } == 0 {
-        // If another thread is faster, this key stays unused.
+        // If another thread has set the hook first, this key stays unused.
         let _ = HOOK.set((key, then));
     }
 }
@@ -33,7 +34,8 @@ pub fn arm() {
 
 fn set_round(round: usize) {
     if let Some((key, _)) = HOOK.get() {
-        // SAFETY: the key exists. Its value is only a number.
+        // SAFETY: the key was created successfully. Its value is a number that is never
+        // dereferenced.
         unsafe { libc::pthread_setspecific(*key, without_provenance(round)) };
     }
 }

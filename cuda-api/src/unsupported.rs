@@ -1,7 +1,8 @@
 //! The results of functions that neither guest-libcuda nor softgpu implements.
 //!
-//! Most of these functions return CUDA_ERROR_NOT_SUPPORTED. Some return another error, as NVIDIA's driver
-//! does: for arguments that it refuses, and for interfaces, such as OpenGL's, that aren't available.
+//! Most of these functions return CUDA_ERROR_NOT_SUPPORTED. Some return another error, as NVIDIA's
+//! driver does: for arguments that it refuses, and for interfaces, such as OpenGL's, that aren't
+//! available.
 
 use crate::sys::CUresult;
 use std::path::Path;
@@ -12,13 +13,13 @@ pub const REGISTERS: usize = 6;
 /// The argument registers. Bits of a register that aren't part of its argument are undefined.
 pub type Arguments = [u64; REGISTERS];
 
-/// An argument that is wrong. The first number is the index of the parameter.
+/// A condition for which an argument is wrong. The first number is the index of the parameter.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
     Null(usize),
     /// The array is null, but the parameter with the second index says that it has elements.
     NullArray(usize, usize),
-    /// Some of these bits are set.
+    /// Some of the bits in the second number are set.
     Flags(usize, u64),
 }
 
@@ -26,7 +27,8 @@ impl Wrong {
     fn is_in(self, arguments: &Arguments) -> bool {
         match self {
             Self::Null(index) => arguments[index] == 0,
-            // A count has 32 or 64 bits. None has 2^32 elements.
+            // Compare the lower 32 bits of the count, because a parameter with 32 bits leaves the
+            // upper bits undefined. A 64-bit count that is a multiple of 2^32 doesn't occur.
             Self::NullArray(index, count) => arguments[index] == 0 && arguments[count] as u32 != 0,
             Self::Flags(index, unknown) => arguments[index] & unknown != 0,
         }
@@ -36,14 +38,15 @@ impl Wrong {
 use CUresult as R;
 use Wrong::{Flags, Null, NullArray};
 
-/// The unknown flags of parameters with 32 bits: those of contexts, and those of resources.
+/// The bits of a 32-bit parameter that aren't known flags of a context. [`OF_RESOURCE`] has those
+/// that aren't known flags of a graphics resource.
 const OF_CONTEXT: u64 = u32::MAX as u64 & !0xff;
 const OF_RESOURCE: u64 = u32::MAX as u64 & !0xf;
 
 /// Functions that always return the same error.
 const ALWAYS: &[(R, &[&str])] = &[
     (
-        // The object can't exist.
+        // The call takes a handle of an object that can't exist here.
         R::CUDA_ERROR_INVALID_HANDLE,
         &[
             "cuEGLStreamConsumerAcquireFrame",
@@ -66,7 +69,7 @@ const ALWAYS: &[(R, &[&str])] = &[
         ],
     ),
     (
-        // There is no OpenGL context.
+        // The call requires an OpenGL context, and there is none.
         R::CUDA_ERROR_OPERATING_SYSTEM,
         &["cuGLGetDevices", "cuGLGetDevices_v2", "cuGLInit", "cuGLRegisterBufferObject"],
     ),
@@ -105,8 +108,8 @@ const ALWAYS: &[(R, &[&str])] = &[
     ),
 ];
 
-/// A function whose arguments are checked: its name, the arguments that are wrong, the result for them, and
-/// the result for other arguments.
+/// A function whose arguments are checked: its name, the arguments that are wrong, the result for
+/// wrong arguments, and the result for all other arguments.
 type Checked = (&'static str, &'static [Wrong], R, R);
 
 const VALUE: R = R::CUDA_ERROR_INVALID_VALUE;
@@ -114,7 +117,7 @@ const HANDLE: R = R::CUDA_ERROR_INVALID_HANDLE;
 const NONE: R = R::CUDA_ERROR_NOT_SUPPORTED;
 const SYSTEM: R = R::CUDA_ERROR_OPERATING_SYSTEM;
 
-/// How the names of functions begin whose first parameter is the id of a process.
+/// The prefix of the functions whose first parameter is the id of a process.
 const OF_PROCESSES: &str = "cuCheckpointProcess";
 
 #[rustfmt::skip]
@@ -146,7 +149,8 @@ const CHECKED: &[Checked] = &[
 /// Returns the result of a call of a function that isn't implemented.
 #[cold]
 pub fn result(name: &str, arguments: &Arguments) -> CUresult {
-    // Both default streams have the same result.
+    // The result doesn't depend on the default stream, so remove the suffix that says which one is
+    // meant.
     let name = ["_ptds", "_ptsz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     if let Some((result, _)) = ALWAYS.iter().find(|(_, names)| names.contains(&name)) {
         return *result;

@@ -99,7 +99,8 @@ fn a_decompressor_can_be_used_again() {
         for entry in [ZSTD, LZ4, PLAIN].into_iter().flat_map(all) {
             let payload = entry.payload(LIMIT).unwrap();
             assert_eq!(entry.payload_with(&mut decompressor, LIMIT), Ok(&payload[..]));
-            // A payload that ends too early doesn't affect the next one.
+            // Interrupt the decompression of a payload with a limit. It must not affect the next
+            // payload.
             let _ = entry.payload_with(&mut decompressor, payload.len() / 2);
         }
         let mut damaged = ZSTD.to_vec();
@@ -127,9 +128,9 @@ fn spans<T>(image: &T) -> Vec<(SpanKind, Vec<u8>)> {
 }
 
 fn spans_at(image: *const u8) -> Vec<(SpanKind, Vec<u8>)> {
-    // SAFETY: the images in the tests are complete.
+    // SAFETY: all images that the tests pass are complete.
     let spans = unsafe { fatbin::span(image.cast()) }.expect("the image is known");
-    // SAFETY: the images are still in memory, unchanged.
+    // SAFETY: the image of the span is still in memory, unchanged.
     spans.iter().map(|span| (span.kind, unsafe { span.bytes() }.to_vec())).collect()
 }
 
@@ -169,12 +170,12 @@ fn spans_reach_as_far_as_the_image() {
     // SAFETY: the wrapper is complete.
     let error = unsafe { fatbin::span((&raw const newer).cast()) }.unwrap_err();
     assert!(error.to_string().contains("version"), "{error}");
-    // SAFETY: null is allowed.
+    // SAFETY: `span` allows null.
     assert!(unsafe { fatbin::span(std::ptr::null()) }.is_err());
 }
 
-/// Headers of no length would let a small file describe millions of sections, and a file header of
-/// no length would give the file none.
+/// If header sizes of 0 were accepted, a small file could describe millions of sections, and a file
+/// whose header has no length would have no length itself.
 #[test]
 fn elf_headers_have_their_lengths() {
     let mut elf = vec![0u8; 128];
@@ -191,8 +192,9 @@ fn elf_headers_have_their_lengths() {
     }
 }
 
-/// The number of sections is in the first section header if it doesn't fit into the file header.
-/// If it's zero there, too, that header wouldn't be part of the file.
+/// If the number of sections doesn't fit into the file header, it's in the first section header. If
+/// it's zero there, too, the file is refused, because the section header that contains the number
+/// would be missing from the file.
 #[test]
 fn an_elf_file_with_section_headers_has_sections() {
     let mut elf = vec![0u8; 128];
@@ -239,7 +241,7 @@ proptest! {
     ) {
         let mut bytes = [PLAIN, LZ4, ZSTD][which].to_vec();
         for (index, byte) in damage {
-            // Damage mostly the headers, because they contain the lengths.
+            // Damage the headers more often than other bytes, because they contain the lengths.
             let at = index.index(bytes.len());
             let at = if byte & 1 == 0 { at % 0x70 } else { at };
             bytes[at] = byte;

@@ -19,7 +19,7 @@ const TYPEDEFS: [&str; 5] = [
 
 /// Returns the driver API's types and constants, as bindgen writes them.
 pub fn cuda(include: &Path) -> Result<syn::File, Box<dyn Error>> {
-    // cudaVDPAU.h doesn't include the header that it needs.
+    // cudaVDPAU.h needs vdpau.h but doesn't include it.
     let names = ["vdpau/vdpau.h"].iter().chain(&HEADERS).chain(&TYPEDEFS);
     let includes: String = names.map(|name| format!("#include <{name}>\n")).collect();
     let bindings = builder(include)?

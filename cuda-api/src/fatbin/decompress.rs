@@ -23,8 +23,8 @@ impl Error {
     }
 }
 
-/// Decompresses payloads one after another, and keeps its memory for the next one. Getting memory
-/// from the kernel takes a third of the time that decompressing takes.
+/// Decompresses payloads one after another, and reuses its memory for the next one, because
+/// allocating memory from the kernel takes a third as long as decompressing.
 #[derive(Default)]
 pub struct Decompressor {
     zstd: FrameDecoder,

@@ -16,8 +16,8 @@ pub fn len(read: Read<'_>) -> Option<u64> {
     let (program_len, program_count) = (read(54, 2)?, read(56, 2)?);
     let (section_len, mut section_count) = (read(58, 2)?, read(60, 2)?);
     let header_len = read(52, 2)?;
-    // Headers of other lengths don't exist in 64-bit files. If they were shorter, the same bytes
-    // could be read as any number of headers.
+    // 64-bit ELF files only have headers of these lengths. Shorter headers must be refused, because
+    // a header table could then be read as an arbitrary number of overlapping headers.
     const FILE_HEADER: u64 = 64;
     const PROGRAM_HEADER: u64 = 56;
     const SECTION_HEADER: u64 = 64;
@@ -29,8 +29,8 @@ pub fn len(read: Read<'_>) -> Option<u64> {
         return None;
     }
     if sections != 0 && section_count == 0 {
-        // The number of sections doesn't fit in the file header, so the size field of the first
-        // section header, which describes an empty section, contains it.
+        // A count of 0 means that the number of sections doesn't fit in the file header. It's then
+        // in the size field of the first section header, which describes an empty section.
         section_count = read(sections.checked_add(32)?, 8)?;
         if section_count == 0 {
             return None;

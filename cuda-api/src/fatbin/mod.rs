@@ -26,7 +26,7 @@ pub const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 
 /// Length of a fatbin's header: magic, version, header length, and length of the rest.
 const FATBIN_HEADER: usize = 16;
-/// The offset of the length of the rest in a fatbin's header.
+/// The offset in a fatbin's header of the field that contains the length of the rest.
 const LENGTH_AT: usize = 8;
 /// Minimum length of an entry header. Newer toolkits write longer headers; each header contains its
 /// own length.
@@ -35,9 +35,9 @@ const ENTRY_HEADER: usize = 64;
 const FLAG_LZ4: u64 = 0x2000;
 const FLAG_ZSTD: u64 = 0x8000;
 
-/// Returns whether a library is loaded in spite of an error in its image. As with NVIDIA's driver, the
-/// calls that look something up in the library then return the error. Only the headers of an ELF file
-/// are checked at once.
+/// Returns whether a library is loaded in spite of an error in its image, so that the calls that
+/// look up something in the library return the error. NVIDIA's driver defers errors in the same
+/// way. It checks only the headers of an ELF file when it loads the library.
 pub fn is_deferred(error: CuError, of_elf_file: bool) -> bool {
     match error {
         CuError::INVALID_PTX | CuError::UNSUPPORTED_PTX_VERSION | CuError::NO_BINARY_FOR_GPU => {
@@ -90,8 +90,7 @@ impl<'a> Fatbin<'a> {
         self.bytes
     }
 
-    /// Returns a fatbin with only those entries that `keep` selects, or `None` if that is none of
-    /// them.
+    /// Returns a fatbin with only those entries that `keep` selects, or `None` if it selects none.
     ///
     /// # Errors
     ///
@@ -126,8 +125,8 @@ impl<'a> Fatbin<'a> {
     }
 }
 
-/// The flags of an entry that say how its payload is compressed. Known toolkits set at most one, and
-/// only [`FLAG_LZ4`] or [`FLAG_ZSTD`].
+/// The flags of an entry that say how its payload is compressed. Known toolkits set at most one,
+/// and only [`FLAG_LZ4`] or [`FLAG_ZSTD`].
 const FLAGS_COMPRESSED: u64 = 0xf000;
 
 /// Returns the lengths of a fatbin's header and of the whole fatbin.
@@ -215,7 +214,8 @@ impl<'a> Entry<'a> {
         self.payload_with(&mut Decompressor::default(), limit).map(<[u8]>::to_vec)
     }
 
-    /// Like [`payload`](Self::payload), with a decompressor that the caller uses again.
+    /// Returns the payload as [`payload`](Self::payload) does, with a decompressor that the caller
+    /// can reuse.
     pub fn payload_with<'b>(
         &self,
         decompressor: &'b mut Decompressor,
@@ -246,8 +246,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns whether an image is a text that NVIDIA's driver compiles as PTX, even if it isn't valid: it
-/// contains the directive with which PTX begins.
+/// Returns whether NVIDIA's driver compiles an image as PTX. It does so if the image contains the
+/// directive with which PTX begins, even if the rest isn't valid.
 pub fn is_ptx(bytes: &[u8]) -> bool {
     const BEGIN: &[u8] = b".version";
     bytes.windows(BEGIN.len()).any(|window| window == BEGIN)

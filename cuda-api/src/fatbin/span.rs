@@ -44,19 +44,21 @@ const WRAPPER_LINKED: u32 = 2;
 /// fatbin, ELF file or PTX text at the address itself. The image need not be aligned.
 ///
 /// # Safety
-/// `image` must be null or a pointer that `cuModuleLoadData` or `cuLibraryLoadData` accepts, and the
-/// whole image must be readable.
+/// `image` must be null or a pointer that `cuModuleLoadData` or `cuLibraryLoadData` accepts, and
+/// the whole image must be readable.
 pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     let start: *const u8 = image.cast();
     if start.is_null() {
         return Err(FatbinError::UnknownFormat);
     }
-    // SAFETY: the caller promises that the whole image is readable, which these functions require.
+    // SAFETY: the caller promises that the whole image is readable, and every image has at least
+    // the bytes that `begins_with` compares up to the first difference.
     if unsafe { begins_with(start, &WRAPPER_MAGIC.to_le_bytes()) } {
-        // SAFETY: as above.
+        // SAFETY: the image begins with a wrapper's magic number, so it is a wrapper, all of which
+        // is readable as the caller promises.
         return unsafe { wrapper(start) };
     }
-    // SAFETY: as above.
+    // SAFETY: the pointer isn't null, and the caller promises that the whole image is readable.
     Ok(vec![unsafe { single(start)? }])
 }
 
@@ -84,7 +86,7 @@ pub fn prefix(bytes: &[u8]) -> Result<&[u8], FatbinError> {
 }
 
 /// # Safety
-/// There must be an image at `start`, which must not be null.
+/// `start` must not be null, and a fatbin, an ELF file, or PTX text must be readable there.
 unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
     // SAFETY: the caller promises that there is an image. The magic numbers are compared byte by
     // byte, so that nothing beyond a short text is read.
