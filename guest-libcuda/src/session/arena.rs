@@ -3,10 +3,11 @@
 use crate::ranges::FreeRanges;
 use parking_lot::{Condvar, Mutex};
 
-/// Length of a small part in bytes, including the reply's header. Most replies fit.
+/// The length of a small part in bytes, including the reply's header. Most replies fit in a small
+/// part.
 pub const SLOT: usize = 256;
 const SLOTS: usize = 4096;
-/// Granularity of larger parts in bytes.
+/// The unit of the lengths of larger parts, in bytes.
 const GRANULE: usize = 4096;
 
 struct State {
@@ -22,9 +23,11 @@ pub struct Arena {
     largest: usize,
 }
 
-// SAFETY: the arena is shared memory that any thread may use, and each part has one owner.
+// SAFETY: the arena is shared memory that any thread may access, and each part has one owner at a
+// time.
 unsafe impl Send for Arena {}
-// SAFETY: as above.
+// SAFETY: the arena is shared memory that any thread may access, and each part has one owner at a
+// time. A lock protects the lists of free parts.
 unsafe impl Sync for Arena {}
 
 /// A part of the arena, which one call uses until it is freed.
@@ -37,7 +40,10 @@ pub struct Part {
 }
 
 impl Arena {
+    /// Creates an arena in which all bytes are free.
+    ///
     /// # Safety
+    ///
     /// `base` must be the start of `len` mapped bytes that stay mapped while the arena is used.
     pub unsafe fn new(base: *mut u8, len: usize) -> Self {
         let small = (SLOT * SLOTS).min(len / 2).next_multiple_of(GRANULE);
@@ -75,7 +81,8 @@ impl Arena {
                 return part;
             }
             let mut state = self.state.lock();
-            // A part that is freed just before the wait begins is found in the next round.
+            // Wake up soon in any case, because a part may have been freed just before this wait
+            // began.
             self.freed.wait_for(&mut state, std::time::Duration::from_millis(1));
         }
     }

@@ -18,11 +18,11 @@ pub struct Calibration {
     ticks: u64,
 }
 
-/// The number of polls before a waiting thread yields the processor for the first time. They take a
-/// few microseconds, in which most replies arrive.
+/// The number of polls before a waiting thread yields the processor for the first time. These polls
+/// take a few microseconds, and most replies arrive within that time.
 const ROUNDS_BEFORE_YIELD: u32 = 16;
 
-/// How long a thread polls for a reply before it sleeps.
+/// The time for which a thread polls for a reply before it sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct SpinBudget {
     #[cfg(target_arch = "x86_64")]
@@ -76,7 +76,7 @@ impl SpinBudget {
             if spent {
                 return None;
             }
-            // Yield, because the worker may need this processor to produce the reply.
+            // Yield the processor, because the worker may need it to produce the reply.
             rounds += 1;
             if rounds.is_multiple_of(ROUNDS_BEFORE_YIELD) {
                 std::thread::yield_now();

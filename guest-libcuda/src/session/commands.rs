@@ -38,29 +38,31 @@ mod tests;
 
 pub use waits::Work;
 
-/// The worker sees calls that do nothing by themselves at the latest when they take more bytes than
-/// this, so that it executes them while the program makes more of them.
+/// The maximum number of bytes of commands that [`Session::post_ahead`] leaves unpublished. With
+/// more, it publishes them, so that the worker executes them while the program makes more calls.
 const AHEAD: u64 = 512;
 
-/// How long a waiting thread sleeps before it checks again, in case a wake was lost.
+/// The maximum time that a waiting thread sleeps before it checks its condition again, in case a
+/// wake was lost.
 const RECHECK: Duration = Duration::from_secs(1);
 
 /// This process's session. It starts with the first command.
 pub struct Session {
     live: OnceLock<Live>,
-    /// The open device, until the session has started on it.
+    /// The open device, until the session has started. The session then owns it.
     device: Mutex<Option<Box<dyn Transport>>>,
     /// Sends the session's first commands.
     greet: fn(&Session) -> CuResult,
     config: Config,
-    /// The transport's count of wakes, as this process last saw it.
+    /// The transport's count of wakes when this process last read it.
     wakes: AtomicU32,
     ended: AtomicBool,
     errors: Errors,
     /// Whether kernels have printed text that hasn't been fetched yet.
     output: AtomicBool,
     next_id: AtomicU64,
-    /// The number of commands so far whose work may not be done when their calls return.
+    /// The number of commands that the session has sent, except those whose work is done when their
+    /// calls return.
     sent: AtomicU64,
     uploads: Uploads,
     words: Words,
@@ -96,8 +98,8 @@ impl Session {
         }
     }
 
-    /// Queries the VM's GPUs, which needs no worker. Returns `None` if the session has started already,
-    /// or if the device is of an older version.
+    /// Queries the VM's GPUs, which needs no worker. Returns `None` if the session has started
+    /// already, or if the device is of an older version.
     pub fn query(&self) -> Option<Snapshot> {
         let device = self.device.lock();
         let answer = Snapshot::query(&**device.as_ref()?);
@@ -134,7 +136,8 @@ impl Session {
             result => result,
         };
         let live = started.map_err(|error| {
-            // The device is closed, and the program may get its descriptors for other files.
+            // The device has been closed, so the program may get its descriptors for other files.
+            // Children must not close these.
             fork::close_in_children(&[]);
             say!(Error, "can't start a session: {error}");
             CuError::DEVICE_UNAVAILABLE
@@ -152,13 +155,13 @@ impl Session {
         Ok(&*self.live()?.transport)
     }
 
-    /// Prepares for a fork of this thread. `None` if there is nothing to do.
+    /// Prepares for a fork of the calling thread. Returns `None` if there is nothing to do.
     pub fn before_fork(&self) -> Option<Box<dyn Fork + '_>> {
         self.live.get()?.transport.before_fork()
     }
 
-    /// Returns the shared pages for replies and for data in transit. Starts the session if it hasn't
-    /// started yet.
+    /// Returns the shared pages for replies and for data in transit. Starts the session if it
+    /// hasn't started yet.
     pub fn arena(&self) -> CuResult<&Arena> {
         Ok(&self.live()?.arena)
     }
@@ -178,13 +181,14 @@ impl Session {
         self.next_id.fetch_add(1, Ordering::Relaxed).into()
     }
 
-    /// Returns the first of `count` new, unused ids, which follow one another.
+    /// Returns the first of `count` new, unused ids, which are consecutive.
     pub fn mint_several<I: From<u64>>(&self, count: u64) -> I {
         self.next_id.fetch_add(count, Ordering::Relaxed).into()
     }
 
-    /// Returns the number of commands so far whose work the program may have to wait for. Uploads
-    /// don't count: their sources have been read, and the program can't access their destinations.
+    /// Returns the number of commands that the session has sent, except those for whose work the
+    /// program need not wait. Uploads are among these exceptions: their sources have been read, and
+    /// the program can't access their destinations.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
@@ -209,19 +213,19 @@ impl Session {
         self.write(call, None, unpublished)
     }
 
-    /// Like [`post`](Self::post), for a call that does nothing unless another one follows. The worker may
-    /// see it only together with the next command, so that several such calls cost less. Commands stay
-    /// in order.
+    /// Sends a call as [`post`](Self::post) does, if it has no effect until another call follows.
+    /// The worker may see the command only together with the next one, so that several such calls
+    /// cost less. The order of commands stays the same.
     pub fn post_ahead<'a, C: Call<'a>>(&self, call: &C) -> CuResult {
         self.post_with(call, AHEAD)
     }
 
-    /// Like [`post`](Self::post), but never waits: drops the call if the ring is full, or if the session
-    /// hasn't started.
+    /// Sends a call as [`post`](Self::post) does, but never waits: drops the call if the ring is
+    /// full, or if the session hasn't started.
     pub fn post_or_drop<'a, C: Call<'a>>(&self, call: &C) {
         if !self.config.plain && self.live.get().is_some() {
             stats::count_command(C::OPCODE, false);
-            // A session that has ended needs no more calls.
+            // Ignore errors: a session that has ended needs no more calls.
             let _ = self.try_write(call, None);
         }
     }
@@ -237,8 +241,8 @@ impl Session {
         self.call_always(call, room)
     }
 
-    /// Like [`call_with_room`](Self::call_with_room), but sends the call even if a context has
-    /// failed.
+    /// Sends a call and waits for its reply as [`call_with_room`](Self::call_with_room) does, but
+    /// even if a context has failed.
     pub fn call_always<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
         let pending = self.begin(call, room)?;
         let bytes = self.finish(pending)?.into_result()?;
@@ -248,14 +252,16 @@ impl Session {
         })
     }
 
-    /// Like [`call`](Self::call), but also returns the first error of earlier posted calls.
+    /// Sends a call and waits for its reply as [`call`](Self::call) does. Then fails if an earlier
+    /// posted call has failed and its error hasn't been reported yet.
     pub fn synchronize<'a, C: Call<'a>>(&self, call: &C) -> CuResult<C::Answer> {
         let answer = self.call(call)?;
         self.report_posted_error()?;
         Ok(answer)
     }
 
-    /// Sends a call whose reply has at most `room` bytes. [`finish`](Self::finish) waits for it.
+    /// Sends a call whose reply has at most `room` bytes. [`finish`](Self::finish) waits for the
+    /// reply.
     pub fn begin<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         if self.mirrors.any() {
             self.mirrors.before(self, C::OPCODE)?;
@@ -263,14 +269,16 @@ impl Session {
         self.begin_unmirrored(call, room)
     }
 
-    /// Like [`begin`](Self::begin), but doesn't copy managed variables.
+    /// Sends a call as [`begin`](Self::begin) does, but doesn't copy managed variables to the GPU
+    /// first.
     fn begin_unmirrored<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         stats::count_command(C::OPCODE, true);
         self.begin_along(call, room)
     }
 
-    /// Like [`begin`](Self::begin), for a call whose reply comes before that of another call, which the
-    /// thread waits for anyway.
+    /// Sends a call as [`begin`](Self::begin) does, but doesn't copy managed variables and isn't
+    /// counted as a wait in the statistics. For a call whose reply comes before that of another
+    /// call for which the thread waits anyway.
     pub fn begin_along<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         let len = size_of::<Reply>() + room.next_multiple_of(8);
         if self.config.plain {
@@ -291,7 +299,8 @@ impl Session {
             }
         };
         let reply = Part { offset: part.offset, len };
-        // SAFETY: the part belongs to this call, and its first word, the reply's state, is aligned.
+        // SAFETY: the part belongs to this call and lies in the arena, which stays mapped. Its
+        // first word, the reply's state, is aligned.
         unsafe { AtomicU32::from_ptr(arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
         if let Err(error) = self.write(call, Some(reply), 0) {
             arena.give(part);
@@ -322,13 +331,15 @@ impl Session {
         Ok(replied)
     }
 
-    /// Like [`finish`](Self::finish), but doesn't copy managed variables.
+    /// Waits for a reply as [`finish`](Self::finish) does, but doesn't copy managed variables from
+    /// the GPU.
     fn finish_unmirrored(&self, pending: Pending) -> CuResult<Replied> {
         let (part, name) = match pending {
             Pending::Answered(replied, _) => return Ok(*replied),
             Pending::InArena(part, name) => (part, name),
         };
-        // If the session has ended, don't free the part: the worker may still write to it.
+        // If the session has ended, return without freeing the part, because the worker may still
+        // write to it.
         let live = self.live()?;
         let state = self.wait_for(live, name, || live.reply_state(part))?;
         let replied = self.receive(live, name, part, state);
@@ -338,7 +349,8 @@ impl Session {
 
     /// Copies a reply that has arrived, records its errors, and frees its part of the arena.
     fn receive(&self, live: &Live, name: &'static str, part: Part, state: u32) -> Replied {
-        // SAFETY: the part has room for a reply, which the worker has written.
+        // SAFETY: the part lies in the arena, has room for a reply, and contains a reply that the
+        // worker has written.
         let replied = unsafe { Replied::read(live.arena.ptr(part), part.len) };
         live.arena.give(part);
         stats::count_bytes(size_of::<Reply>() + replied.as_bytes().len());
@@ -346,7 +358,8 @@ impl Session {
         replied
     }
 
-    /// Receives the replies to calls that have already returned. They can report errors.
+    /// Receives the replies to calls that have returned without waiting for them. They can report
+    /// errors.
     #[inline]
     fn receive_late(&self, live: &Live) {
         for (part, name) in self.late.take(|part| live.reply_state(part).is_some()) {
@@ -383,7 +396,8 @@ impl Session {
         say!(Trace, "{name} -> {}", head.result);
     }
 
-    /// Queries the device, for messages. All values are unknown if that fails.
+    /// Queries the device for values that are shown in messages. If that fails, all values are
+    /// unknown.
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.live.get().map(|live| Snapshot::query(&*live.transport));
         snapshot.and_then(Result::ok).unwrap_or_default()
@@ -399,13 +413,14 @@ impl Session {
         used + &known.memory_limits()
     }
 
-    /// Returns the error of a context that has failed. Until the context is destroyed, most calls
-    /// return it.
+    /// Fails if a context has failed, with the error that most calls return until the context is
+    /// destroyed.
     pub fn check_sticky(&self) -> CuResult {
         self.errors.check_sticky()
     }
 
-    /// Returns the first error of posted calls since this method last returned one.
+    /// Fails if a posted call has failed since this method last returned an error, with the first
+    /// such error.
     pub fn report_posted_error(&self) -> CuResult {
         self.errors.take_posted()
     }
@@ -420,8 +435,8 @@ impl Session {
         self.errors.clear();
     }
 
-    /// Takes over the parts of the arena that an upload still uses when its call returns, to free
-    /// them later.
+    /// Takes over parts of the arena that an upload still uses when its call returns. They are
+    /// freed when the upload has finished.
     pub fn leave_uploads(&self, pieces: VecDeque<(Part, Pending)>) {
         self.uploads.add(pieces);
     }
@@ -431,8 +446,7 @@ impl Session {
     pub fn reap_uploads(&self, wait: bool) -> bool {
         let is_answered = |pending: &Pending| self.is_answered(pending);
         self.uploads.reap(wait, is_answered, |part, pending| {
-            // Ignore the error here: synchronizing the stream also reports an asynchronous copy's
-            // error.
+            // Ignore the upload's error: synchronizing the stream also reports it.
             if self.finish_unmirrored(pending).is_ok()
                 && let Ok(arena) = self.arena()
             {
@@ -442,7 +456,7 @@ impl Session {
     }
 
     /// Runs the host functions that the worker requests, one after another, until the session ends.
-    /// `run` is called with a function's token. Only one thread of a session may call this.
+    /// `run` is called with the token of each function. Only one thread of a session may call this.
     ///
     /// The requests aren't sent through the ring, which may be full of commands that wait for a
     /// host function to return.
@@ -465,8 +479,8 @@ impl Session {
     }
 
     /// Returns the error that every call returns after the session has ended. If the session ended
-    /// because a kernel exceeded the VM's time limit, this is the error with which the real driver
-    /// reports a kernel that runs too long.
+    /// because a kernel exceeded the VM's time limit, this is the error with which NVIDIA's driver
+    /// reports such a kernel.
     fn final_error(&self) -> CuError {
         let timeout = CuError::LAUNCH_TIMEOUT;
         let timed_out = self.errors.check_sticky() == Err(timeout)
@@ -498,20 +512,22 @@ impl Session {
         }
     }
 
-    /// Writes a command to the ring. If the worker can't see more than `unpublished` bytes of commands,
-    /// publishes them, and wakes the worker if it sleeps. Waits while the ring is full.
+    /// Writes a command to the ring. If more than `unpublished` bytes of commands aren't published
+    /// yet, publishes them, so that the worker can see them, and wakes the worker if it sleeps.
+    /// Waits while the ring is full.
     fn write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>, unpublished: u64) -> CuResult {
         self.push(call, reply, unpublished, |live, ring, len| {
             self.wait_for(live, "room in the ring", || ring.fits(len).then_some(()))
         })
     }
 
-    /// Like [`write`](Self::write), but fails if the ring is full.
+    /// Writes a command to the ring as [`write`](Self::write) does, but fails if the ring is full.
     fn try_write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
         self.push(call, reply, 0, |_, _, _| Err(CuError::NOT_READY))
     }
 
-    /// Writes a command to the ring. If the ring is full, calls `make_room` first.
+    /// Writes a command to the ring. If the ring is full, first calls `make_room`, which waits or
+    /// fails.
     fn push<'a, C: Call<'a>>(
         &self,
         call: &C,
@@ -536,7 +552,7 @@ impl Session {
         }
         let pieces = [header.as_bytes(), args];
         if ring.add(&pieces).is_err() {
-            // There is room only once the worker has taken the commands, which it must see for this.
+            // The ring gets room only when the worker takes commands, so publish them first.
             if ring.unpublished() > 0 && ring.publish() {
                 self.kick(live)?;
             }
@@ -553,7 +569,7 @@ impl Session {
         live.transport.kick().map_err(|error| self.end(&error))
     }
 
-    /// Counts a command if its work may not be done when its call returns.
+    /// Adds a command to [`sent`](Self::sent) unless its work is done when its call returns.
     fn count<'a, C: Call<'a>>(&self, waited: bool) {
         let done = match waited {
             true => table::entry(C::OPCODE).is_some_and(|entry| entry.pending),
@@ -582,8 +598,8 @@ impl Session {
         }
     }
 
-    /// Sleeps until the next wake, for at most `limit`. Returns the value that `ready` returns, if it
-    /// does so before the thread sleeps.
+    /// Sleeps until the next wake, for at most `limit`. If `ready` returns a value just before the
+    /// thread would sleep, returns that value instead.
     fn sleep<T>(
         &self,
         live: &Live,
@@ -601,7 +617,8 @@ impl Session {
                 self.wakes.store(wakes, Ordering::Relaxed);
                 Ok(None)
             }
-            // If the reply arrived before the session ended, return it.
+            // If `ready` returns a value now, the reply arrived before the session ended, so return
+            // it.
             Err(error) => ready().map(Some).ok_or_else(|| {
                 say!(Info, "{name} had not finished when the session ended");
                 self.end(&error)
@@ -639,8 +656,8 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// A session that isn't used after all: its device is closed, and the program may get the
-    /// descriptors for other files.
+    /// Makes children close no descriptors. The device is closed with the session, so the program
+    /// may get its descriptors for other files.
     fn drop(&mut self) {
         fork::close_in_children(&[]);
     }

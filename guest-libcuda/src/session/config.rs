@@ -5,7 +5,7 @@ use protocol::uapi::{IOC_ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
 use std::time::Duration;
 
 /// CUDA's environment variables that affect the driver in the worker. The host decides which of
-/// these variables it accepts.
+/// them it accepts.
 const FORWARDED: &[&str] = &[
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
@@ -18,24 +18,25 @@ const FORWARDED: &[&str] = &[
     "CUDA_AUTO_BOOST",
 ];
 
-/// Default spinning time of a waiting thread, in microseconds. Waking a thread takes tens of
-/// microseconds, which matters to programs that wait for the GPU every millisecond, such as those
-/// that generate text. With NVIDIA's library, a waiting thread spins the whole time.
+/// The default of `VIRTIO_CUDA_SPIN_US`: the time in microseconds for which a waiting thread spins.
+/// Waking a thread takes tens of microseconds, which matters to programs that wait for the GPU
+/// every millisecond, such as those that generate text. With NVIDIA's library, a waiting thread
+/// spins the whole time.
 const SPIN_US: u64 = 1000;
 
 /// The session's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The worker's environment: `NAME=value\0` strings.
+    /// The environment variables for the worker, as strings of the form `NAME=value\0`.
     pub env: Vec<u8>,
-    /// Size of the ring in bytes.
+    /// The size of the ring in bytes.
     pub ring_bytes: u32,
-    /// Size of the arena in bytes.
+    /// The size of the arena in bytes.
     pub arena_bytes: u64,
     /// The time for which a thread spins before it sleeps (`VIRTIO_CUDA_SPIN_US`).
     pub spin: Duration,
-    /// Whether a thread whose completion word the GPU will write spins until then, if a native
-    /// program would. Not if `VIRTIO_CUDA_SPIN_US` is set.
+    /// Whether a thread may spin until the GPU has written its completion word, if a native program
+    /// would spin. False if `VIRTIO_CUDA_SPIN_US` is set.
     pub spin_on_words: bool,
     /// Whether every call waits for its completion (`VIRTIO_CUDA_SYNC=1`).
     pub sync: bool,
@@ -61,7 +62,7 @@ fn forwarded() -> Vec<u8> {
             }
         }
     }
-    // The host's operators see the name in the list of sessions.
+    // Send the program's name, which operators of the host see in the list of sessions.
     if let Ok(program) = std::fs::read_to_string("/proc/self/comm") {
         let entry = format!("{PROGRAM_VARIABLE}={}\0", program.trim_end().replace('\0', ""));
         if env.len() + entry.len() <= IOC_ENV_MAX {

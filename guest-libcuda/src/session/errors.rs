@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Errors {
     /// The first error of a posted call that hasn't been reported to the program yet, or 0.
     posted: AtomicU32,
-    /// The latest error that a context can't recover from, or 0. Every later call returns it.
+    /// The latest error from which a context can't recover, or 0. Most later calls return it.
     sticky: AtomicU32,
 }
 
@@ -31,8 +31,8 @@ fn is_sticky(code: u32) -> bool {
 }
 
 impl Errors {
-    /// Records the result of a call, and the error of earlier posted calls from the same reply (0
-    /// if there is none).
+    /// Records the result of a call, and the error of earlier posted calls in the same reply (0 if
+    /// there is none).
     pub fn note(&self, result: u32, posted: u32) {
         if posted != 0 {
             let _ = self.posted.compare_exchange(0, posted, Ordering::Relaxed, Ordering::Relaxed);

@@ -1,16 +1,18 @@
-//! Replies that come after their calls have returned: a completion word has ended the wait before.
+//! Replies that arrive after their calls have returned, because a completion word ended the wait
+//! first.
 
 use super::arena::Part;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// While this many replies are awaited, a wait ends only with its reply.
+/// The maximum number of late replies. With this many, a completion word no longer ends a wait,
+/// which then waits for its reply.
 const MOST: usize = 64;
 
-/// A reply's part of the arena, and the name of its call.
+/// The part of the arena for a reply, and the name of the reply's call.
 pub type LateReply = (Part, &'static str);
 
-/// The replies that no thread waits for.
+/// The replies for which no thread waits.
 #[derive(Default)]
 pub struct Late {
     count: AtomicUsize,
@@ -18,7 +20,7 @@ pub struct Late {
 }
 
 impl Late {
-    /// Adds a reply. Returns false if there are too many.
+    /// Adds a reply. Returns false if there are too many already.
     pub fn add(&self, reply: LateReply) -> bool {
         let mut list = self.list.lock();
         let has_room = list.len() < MOST;
@@ -29,7 +31,7 @@ impl Late {
         has_room
     }
 
-    /// Removes and returns the replies for which `has_come` returns true.
+    /// Removes and returns the replies that have arrived, for which `has_come` returns true.
     #[inline]
     pub fn take(&self, has_come: impl Fn(Part) -> bool) -> Vec<LateReply> {
         if self.count.load(Ordering::Relaxed) == 0 {

@@ -31,7 +31,8 @@ pub struct Live {
     pub shared: Shared,
     pub max_command: usize,
     pub spin: SpinBudget,
-    /// The time for which a thread polls a completion word before it checks that the session hasn't ended.
+    /// The time for which a thread polls a completion word between checks that the session hasn't
+    /// ended.
     pub word_spin: SpinBudget,
 }
 
@@ -53,12 +54,14 @@ impl Live {
         })?;
         let base = started.region.as_ptr();
         let ring = config.ring_bytes as usize;
-        // SAFETY: the region begins with header page and ring and stays mapped with the session.
+        // SAFETY: the region begins with the header page and the ring, and stays mapped as long as
+        // the session exists.
         let shared = unsafe { Shared::new(base, ring) }
             .map_err(|_| TransportError::Unsupported { what: "a ring of this size" })?;
         let skip = RING_HEADER_BYTES + ring;
         let len = (started.region.len() - skip).min(config.arena_bytes as usize);
-        // SAFETY: the rest of the region is the arena.
+        // SAFETY: the bytes after the header page and the ring are the arena, and stay mapped as
+        // long as the session exists.
         let arena = unsafe { Arena::new(base.add(skip), len) };
         say!(Info, "session {} with {} bytes of ring", started.session, ring);
         Ok(Self {
@@ -73,9 +76,10 @@ impl Live {
         })
     }
 
-    /// Returns the state of a reply, once the worker has written it.
+    /// Returns the state of a reply, or `None` if the worker hasn't written the reply yet.
     pub fn reply_state(&self, part: Part) -> Option<u32> {
-        // SAFETY: the part lies in the arena and is aligned; both sides use the word as an atomic.
+        // SAFETY: the part lies in the arena and is aligned, and the guest and the worker access
+        // this word atomically.
         let state = unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()) };
         Some(state.load(Ordering::Acquire)).filter(|&state| state != 0)
     }

@@ -24,41 +24,42 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// CU_STREAM_NON_BLOCKING in cuda.h.
+/// The value of CU_STREAM_NON_BLOCKING in cuda.h.
 const NON_BLOCKING: u32 = 1;
-/// Changed bytes are copied one range after another, unless there are more ranges than this.
+/// The maximum number of changed ranges of a variable that are copied one by one. With more, one
+/// range that covers all of them is copied.
 const MANY_RANGES: usize = 16;
 
 /// The maximum length in bytes of the reply with a variable's address.
 const ROOM: usize = 64;
 
-/// A session, for the calls that copy variables.
+/// The functions of a session that copying variables needs.
 pub trait Exchange {
-    /// Returns an unused id.
+    /// Returns an unused stream id.
     fn new_stream(&self) -> StreamId;
 
     /// Sends a call and waits for its reply of at most `room` bytes, without copying variables.
     fn exchange<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Replied>;
 }
 
-/// A managed variable.
+/// A managed variable of which the program has a copy.
 struct Mirror {
     address: u64,
-    /// The bytes that the program and the GPU both had when they were last compared.
+    /// The variable's bytes when the program's copy and the GPU's were last equal.
     common: Vec<u8>,
     library: LibraryId,
     name: String,
     context: ContextId,
-    /// Whether the worker knows the variable. It forgets the variable when the context ends in which
-    /// the variable was looked up. The variable itself ends with its library.
+    /// Whether the worker knows the variable. The worker forgets it when the context is destroyed
+    /// in which it was looked up, although the variable exists as long as its library.
     listed: bool,
 }
 
-/// All managed variables that the program has asked for.
+/// All managed variables of which the program has copies.
 #[derive(Default)]
 pub struct Mirrors {
-    /// Whether the program has copies of any variables. Programs rarely have managed variables, and
-    /// most calls check this.
+    /// Whether the program has copies of any variables. Most calls check this, and programs rarely
+    /// have managed variables.
     any: AtomicBool,
     all: Mutex<Known>,
 }
@@ -85,14 +86,14 @@ fn differences(left: &[u8], right: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns whether the GPU has finished earlier work once a call has succeeded.
+/// Returns whether a successful call means that the GPU has finished earlier work.
 fn waits(entry: &Entry) -> bool {
     let waited = [Order::Query, Order::Wait, Order::Allocation, Order::Context, Order::Session];
     entry.pending || entry.waited && waited.contains(&entry.order)
 }
 
 impl Mirrors {
-    /// Returns whether there are managed variables.
+    /// Returns whether the program has copies of any managed variables.
     #[inline]
     pub fn any(&self) -> bool {
         self.any.load(Ordering::Relaxed)
@@ -103,7 +104,8 @@ impl Mirrors {
         self.any() && self.all.lock().mirrors.iter().any(|mirror| mirror.address == address)
     }
 
-    /// Gives the program a copy of a managed variable, whose pages it must be able to access.
+    /// Copies a managed variable to the program's pages at the same address, and begins to track
+    /// it.
     ///
     /// # Safety
     ///
@@ -148,7 +150,7 @@ impl Mirrors {
         }
     }
 
-    /// Called before a call is sent. If the call uses the GPU, copies the bytes of variables that
+    /// Prepares for sending a call. If the call uses the GPU, copies the bytes of variables that
     /// the program has changed to the GPU.
     pub fn before(&self, session: &impl Exchange, opcode: u32) -> CuResult {
         if !table::entry(opcode).is_some_and(|entry| entry.gated) {
@@ -160,7 +162,7 @@ impl Mirrors {
         for mirror in mirrors {
             mirror.list(session)?;
             let mut now = vec![0; mirror.common.len()];
-            // SAFETY: the variable can be read, as the caller of `add` promised.
+            // SAFETY: the caller of `add` promised that the variable can be read.
             unsafe { copy_from(mirror.address as usize, &mut now) };
             if now == mirror.common {
                 continue;
@@ -168,10 +170,11 @@ impl Mirrors {
             let stream = stream(streams, session)?;
             let mut ranges = differences(&now, &mirror.common);
             if ranges.len() > MANY_RANGES {
-                // Copy one range that covers all, and keep the GPU's changes between the ranges.
+                // Copy one range that covers all changed ranges. To keep the GPU's changes between
+                // these, get the GPU's bytes first.
                 let found = get(session, mirror.address, now.len(), stream)?;
                 let merged = merge(&now, &mirror.common, found);
-                // SAFETY: the variable can be written, as the caller of `add` promised.
+                // SAFETY: the caller of `add` promised that the variable can be written.
                 unsafe { copy_to(mirror.address as usize, &merged) };
                 ranges[0].end = ranges[ranges.len() - 1].end;
                 ranges.truncate(1);
@@ -189,7 +192,7 @@ impl Mirrors {
         }
     }
 
-    /// Called after a call has succeeded. If the call has waited for the GPU, copies the bytes of
+    /// Handles the success of a call. If the call has waited for the GPU, copies the bytes of
     /// variables that the GPU has changed to the program.
     pub fn after(&self, session: &impl Exchange, name: &str) {
         let called = table::ENTRIES.iter().find(|entry| entry.name == name);
@@ -211,7 +214,7 @@ impl Mirrors {
                 }
             };
             for range in differences(&found, &mirror.common) {
-                // SAFETY: the variable can be written, as the caller of `add` promised.
+                // SAFETY: the caller of `add` promised that the variable can be written.
                 unsafe { copy_to(mirror.address as usize + range.start, &found[range]) };
             }
             mirror.common = found;
@@ -253,7 +256,7 @@ fn stream(
     Ok(stream)
 }
 
-/// Returns the program's bytes where it has changed them, and the GPU's bytes elsewhere.
+/// Returns the program's bytes where they differ from `common`, and the GPU's bytes elsewhere.
 fn merge(program: &[u8], common: &[u8], gpu: Vec<u8>) -> Vec<u8> {
     let mut merged = gpu;
     for ((to, own), before) in merged.iter_mut().zip(program).zip(common) {

@@ -1,5 +1,5 @@
-//! The session: this process's connection to its worker. Commands are sent through the ring,
-//! replies through the arena.
+//! The session: this process's connection to its worker. Commands are sent through the ring, and
+//! replies are returned in the arena.
 //!
 //! [`Session`] sends commands in these ways:
 //!

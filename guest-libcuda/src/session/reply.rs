@@ -8,13 +8,13 @@ use protocol::uapi::Reply;
 const HEAD: usize = size_of::<Reply>();
 const SHORT: usize = SLOT - HEAD;
 
-/// A call whose reply is still awaited.
+/// A call whose reply hasn't been received yet.
 #[must_use = "its part of the arena must be given back"]
 pub enum Pending {
     /// The reply will be written to this part of the arena. The string is the call's name.
     InArena(Part, &'static str),
-    /// The call was sent as a descriptor chain, and this is the reply. The string is the call's
-    /// name.
+    /// The call was sent as a descriptor chain, which has returned this reply. The string is the
+    /// call's name.
     Answered(Box<Replied>, &'static str),
 }
 
@@ -42,22 +42,21 @@ pub struct Replied {
 }
 
 impl Replied {
-    /// Copies a reply from its `room` bytes.
-    ///
-    /// # Safety
-    /// `at` must be the start of `room` mapped bytes that the worker has written, with room for at least the header.
     pub unsafe fn read(at: *const u8, room: usize) -> Self {
-        // SAFETY: there is room for a header, and every bit pattern is a valid header.
+        // SAFETY: the caller promises that there is room for a header, and every bit pattern is a
+        // valid header.
         let head = unsafe { at.cast::<Reply>().read_volatile() };
         let len = (head.len as usize).min(room - HEAD);
         let bytes = if len <= SHORT {
             let mut bytes = [0; SHORT];
-            // SAFETY: `len` bytes follow the header and fit in `bytes`.
+            // SAFETY: the caller promises that `len` bytes follow the header, and they fit in
+            // `bytes`.
             unsafe { std::ptr::copy_nonoverlapping(at.add(HEAD), bytes.as_mut_ptr(), len) };
             Bytes::Short(bytes, len)
         } else {
             let mut bytes = vec![0; len];
-            // SAFETY: as above.
+            // SAFETY: the caller promises that `len` bytes follow the header, and they fit in
+            // `bytes`.
             unsafe { std::ptr::copy_nonoverlapping(at.add(HEAD), bytes.as_mut_ptr(), len) };
             Bytes::Long(bytes)
         };

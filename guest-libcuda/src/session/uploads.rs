@@ -11,14 +11,13 @@ use std::collections::VecDeque;
 pub struct Uploads(Mutex<VecDeque<(Part, Pending)>>);
 
 impl Uploads {
-    /// Adds parts with uploads whose replies no thread waits for.
+    /// Adds uploads for whose replies no thread waits, with their parts of the arena.
     pub fn add(&self, mut pieces: VecDeque<(Part, Pending)>) {
         self.0.lock().append(&mut pieces);
     }
 
-    /// Passes every upload whose reply has arrived to `finish`, oldest first. With `wait`, passes
-    /// at least the oldest upload, even if its reply hasn't arrived. Returns whether there was any
-    /// upload.
+    /// Passes the oldest uploads to `finish`, up to the first one whose reply hasn't arrived. With
+    /// `wait`, passes at least the oldest upload. Returns whether any upload was passed.
     pub fn reap(
         &self,
         wait: bool,

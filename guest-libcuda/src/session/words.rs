@@ -6,8 +6,8 @@ use protocol::words::{COUNT, Progress, Slots, WaitValue};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The distance between two words in bytes: a cache line, so that one thread's word doesn't slow down
-/// the thread that polls another.
+/// The distance between two words in bytes: a cache line, so that one thread's word doesn't slow
+/// down the thread that polls another.
 const STRIDE: usize = 64;
 
 /// The words of a session.
@@ -15,11 +15,12 @@ const STRIDE: usize = 64;
 pub struct Words {
     page: OnceLock<Option<Part>>,
     slots: Slots,
-    /// Whether the host doesn't know the calls that take words. The previous release doesn't.
+    /// Whether the host doesn't know the calls that take completion words, as the previous release
+    /// doesn't.
     unknown: AtomicBool,
 }
 
-/// A word, and the value with which one wait uses it.
+/// A completion word, and the value by which one wait recognizes its own progress in the word.
 pub struct Word<'a> {
     words: &'a Words,
     index: usize,
@@ -29,17 +30,18 @@ pub struct Word<'a> {
     at: &'a AtomicU64,
 }
 
-/// Returns a word of this part of the arena.
+/// Returns the word at this index in the part of the arena for words.
 fn at(arena: &Arena, page: Part, index: usize) -> &AtomicU64 {
     let offset = page.offset + index * STRIDE;
     let word = arena.ptr(Part { offset, len: size_of::<u64>() });
-    // SAFETY: the part has this many words and belongs to `Words` for as long as the arena exists, its
-    // words are aligned, and all sides access them atomically.
+    // SAFETY: `index` is less than the number of words in the part. The part belongs to `Words` as
+    // long as the arena exists, its words are aligned, and the guest, the worker, and the GPU
+    // access them atomically.
     unsafe { AtomicU64::from_ptr(word.cast()) }
 }
 
-/// Takes a part of the arena for the words. It may contain a copy of what the program has uploaded,
-/// which could have the values of waits.
+/// Takes a part of the arena for the words, and sets all of them to 0. They could otherwise contain
+/// data that the program has uploaded, which could look like the value that ends a wait.
 fn prepare(arena: &Arena) -> Option<Part> {
     let page = arena.try_take(COUNT * STRIDE)?;
     (0..COUNT).for_each(|index| at(arena, page, index).store(0, Ordering::Relaxed));
@@ -47,7 +49,8 @@ fn prepare(arena: &Arena) -> Option<Part> {
 }
 
 impl Words {
-    /// Takes a word for a wait. Returns `None` if the host doesn't know words or all are in use.
+    /// Takes a word for a wait. Returns `None` if the host doesn't know completion words, or if all
+    /// are in use.
     pub fn take<'a>(&'a self, arena: &'a Arena) -> Option<Word<'a>> {
         if self.unknown.load(Ordering::Relaxed) {
             return None;
@@ -58,7 +61,7 @@ impl Words {
         Some(Word { words: self, index, offset, value, at: at(arena, page, index) })
     }
 
-    /// Makes later waits do without words, because the host doesn't know them.
+    /// Makes later waits work without words, because the host doesn't know them.
     pub fn forget(&self) {
         self.unknown.store(true, Ordering::Relaxed);
     }
@@ -84,7 +87,8 @@ mod tests {
 
     #[test]
     fn earlier_uploads_do_not_end_waits() {
-        // The arena contains what the program has uploaded: integers with the values of the first waits.
+        // Fill the arena with data that a program could have uploaded: integers that equal the
+        // values of the first waits.
         let mut memory: Vec<u64> =
             (0..(4u64 << 20) / 8).map(|i| 2 * (i % 512 / 8 + 1) + 1).collect();
         // SAFETY: `memory` has 4 MiB and outlives the arena.
@@ -109,7 +113,7 @@ mod tests {
         drop(taken.remove(7));
         let again = words.take(&arena).unwrap();
         assert!(again.offset == offset && again.value != value);
-        // The GPU's write for the earlier wait comes late.
+        // The GPU writes the word for the earlier wait late. This must not end the new wait.
         again.at.store(value.reached(), Ordering::Relaxed);
         assert_eq!(again.progress(), Progress::Unknown);
         again.at.store(again.value.0, Ordering::Relaxed);

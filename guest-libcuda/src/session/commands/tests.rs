@@ -22,7 +22,7 @@ use std::time::Instant;
 const RING: u32 = 64 << 10;
 const ARENA: u64 = 8 << 20;
 
-/// The state that the test and its worker share, in addition to the RING region.
+/// The state that the test and its worker share, in addition to the region with ring and arena.
 #[derive(Default)]
 struct Link {
     wakes: Mutex<u32>,
@@ -98,8 +98,8 @@ impl Transport for FakeTransport {
     }
 }
 
-/// Handles a command in place of the worker, given its opcode and arguments. Returns the result,
-/// the reply's bytes, and the error of a posted call.
+/// A function that handles a command in place of the worker, given the command's opcode and
+/// arguments. Returns the result, the reply's bytes, and the error of a posted call.
 type Serve = Box<dyn FnMut(u32, &[u8]) -> (u32, Vec<u8>, u32) + Send>;
 
 struct Fixture {
@@ -117,7 +117,7 @@ impl Fixture {
         Self::with(spin, greet, move |region, link| work(region, link, &mut serve, spin))
     }
 
-    /// Starts a session with this function as its worker.
+    /// Starts a session whose commands `serve` handles in place of a worker.
     fn with(
         spin: Duration,
         greet: fn(&Session) -> CuResult,
@@ -156,7 +156,7 @@ fn wake(shared: &Shared, link: &Link) {
 }
 
 fn work(region: &Mapping, link: &Link, serve: &mut Serve, spin: Duration) {
-    // SAFETY: the region begins with header page and ring, and outlives the thread.
+    // SAFETY: the region begins with the header page and the ring, and outlives the thread.
     let shared = unsafe { Shared::new(region.as_ptr(), RING as usize) }.unwrap();
     let arena = region.as_ptr().wrapping_add(RING_HEADER_BYTES + RING as usize);
     let mut ring = HostRing::new(shared);
@@ -170,7 +170,7 @@ fn work(region: &Mapping, link: &Link, serve: &mut Serve, spin: Duration) {
                 if cmd.flags & CMD_WAITED != 0 {
                     assert!(cmd.reply_len as usize >= 16 + answer.len());
                     let at = arena.wrapping_add(cmd.reply as usize);
-                    // SAFETY: the session placed the reply in the arena.
+                    // SAFETY: the session has checked that the reply's part lies in the arena.
                     unsafe {
                         std::ptr::copy_nonoverlapping(answer.as_ptr(), at.add(16), answer.len());
                         at.cast::<u32>().add(1).write(result);
@@ -266,7 +266,7 @@ fn posting_more_than_the_ring_holds_waits_for_room() {
     assert_eq!(*got.lock(), (0..200).collect::<Vec<u8>>());
 }
 
-/// Records the numbers in the calls that a worker takes.
+/// Returns a list, and a worker that adds the number in each call to the list.
 fn recorder() -> (Arc<Mutex<Vec<u64>>>, Serve) {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let sink = taken.clone();
@@ -296,7 +296,7 @@ fn calls_ahead_of_others_stay_in_order_and_are_not_left_behind() {
     session.post_ahead(&upload(4, &[])).unwrap();
     session.call(&VcudaPing {}).unwrap();
     assert_eq!(*taken.lock(), [1, 2, 3, 4]);
-    // The worker doesn't wait for another command if there are many.
+    // With many such calls, the worker sees them even though no other command follows.
     (5..105).for_each(|dst| session.post_ahead(&upload(dst, &[])).unwrap());
     let start = Instant::now();
     while taken.lock().len() < 90 {
@@ -389,7 +389,7 @@ fn the_first_command_starts_the_session_once() {
         session.call(&VcudaPing {}).map(drop)
     });
     let (session, starts) = (&fixture.session, &fixture.link.starts);
-    // Neither the end of a thread nor a query needs a worker.
+    // These calls need no worker, so they don't start the session.
     session.post_or_drop(&VcudaNop {});
     assert!(session.query().is_none());
     let _: u64 = session.mint();
@@ -402,7 +402,7 @@ fn the_first_command_starts_the_session_once() {
     assert_eq!(starts.load(Ordering::Relaxed), 1);
 }
 
-/// The program may get the same descriptor for a file of its own.
+/// After the device has been closed, the program may get the same descriptor for another file.
 #[test]
 fn children_do_not_close_the_descriptors_of_a_session_that_did_not_start() {
     let fixture = Fixture::new(Duration::ZERO, Box::new(|_, _| (0, vec![], 0)));
@@ -410,7 +410,7 @@ fn children_do_not_close_the_descriptors_of_a_session_that_did_not_start() {
     let device = fixture.session.device.lock().take().unwrap();
     let config = &fixture.session.config;
     let session = Session::on(device, config.clone(), |_| Ok(()));
-    // The program sees no device, for example.
+    // Drop a session that has never started, as if the program saw no device.
     let device = session.device.lock().take().unwrap();
     drop(session);
     assert!(fork::closes_nothing());
@@ -431,7 +431,7 @@ fn a_session_whose_first_commands_fail_ends() {
 #[test]
 fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
     let (go_on, until) = std::sync::mpsc::channel::<()>();
-    // A worker that gets stuck in the first command.
+    // This worker doesn't finish the first command until the test lets it.
     let stuck = Box::new(move |_, _: &[u8]| {
         let _ = until.recv();
         (0, Vec::new(), 0)
@@ -468,7 +468,7 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
         assert!(!poster.is_finished());
         drop(go_on);
         poster.join().unwrap();
-        // The thread exits when the session ends.
+        // End the session, so that the thread that runs host functions exits.
         fixture.link.ended.store(true, Ordering::Relaxed);
         fixture.link.woken.notify_all();
     });
@@ -476,7 +476,8 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
 
 #[test]
 fn managed_variables_are_copied_before_and_after_work_of_the_gpu() {
-    // The GPU's copy of a variable, whose address is that of the program's copy in `own`.
+    // `gpu` is the GPU's copy of a variable, and `own` is the program's. Both have the address of
+    // `own`.
     let mut own = Box::new([0u8; 8]);
     let base = own.as_mut_ptr() as u64;
     let gpu = Arc::new(Mutex::new(*b"abcdefgh"));
@@ -496,7 +497,7 @@ fn managed_variables_are_copied_before_and_after_work_of_the_gpu() {
                 VcudaCopyOutAnswer { data: gpu[at..at + call.len].to_vec() }.encode(&mut writer);
                 return (0, writer.as_bytes().to_vec(), 0);
             }
-            // The GPU's work writes one byte.
+            // The GPU's work writes one byte of the variable.
             VcudaCopy::OPCODE => gpu[7] = b'!',
             _ => {}
         }
@@ -513,14 +514,15 @@ fn managed_variables_are_copied_before_and_after_work_of_the_gpu() {
         let own = || unsafe { std::slice::from_raw_parts_mut(base as *mut u8, 8) };
         assert_eq!(own(), b"abcdefgh");
         own()[1] = b'X';
-        // A call that doesn't make the GPU work copies nothing.
+        // A call that doesn't use the GPU copies nothing.
         session.call(&VcudaPing {}).unwrap();
         assert_eq!(*gpu.lock(), *b"abcdefgh");
         session.post(&VcudaCopy { dst: 1, src: 2, len: 3, h_stream: StreamId::DEFAULT }).unwrap();
         session.call(&VcudaPing {}).unwrap();
         assert_eq!(own(), b"aXcdefgh");
         assert_eq!(*gpu.lock(), *b"aXcdefg!");
-        // The program's later write and the GPU's write stay.
+        // The program changes one byte after the GPU has changed another. Both changes must be
+        // kept.
         own()[0] = b'Y';
         session.synchronize(&CuStreamSynchronize { h_stream: StreamId::DEFAULT }).unwrap();
         assert_eq!(own(), b"YXcdefg!");

@@ -1,4 +1,5 @@
-//! Waits for the GPU. A completion word can end them before the worker's reply.
+//! Waits for the GPU. A completion word, which the GPU writes, can end a wait before the worker's
+//! reply.
 
 use super::Session;
 use crate::error::{CuError, CuResult};
@@ -16,18 +17,18 @@ use protocol::words::Progress;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// While a thread spins on a completion word, it sleeps for at most this long from time to time, which
-/// shows whether the session has ended.
+/// The maximum time for which a thread sleeps between periods in which it spins on a completion
+/// word. The sleep shows whether the session has ended.
 const SHORT_SLEEP: Duration = Duration::from_millis(1);
 
 /// The work that a thread waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
-    /// The commands now queued in a stream.
+    /// The commands that are queued in a stream now.
     Stream(StreamId),
-    /// The commands before an event.
+    /// The commands that precede an event.
     Event(EventId),
-    /// The commands now queued in all streams of the current context.
+    /// The commands that are queued in all streams of the current context now.
     Context,
 }
 
@@ -40,8 +41,8 @@ enum End {
 }
 
 impl Session {
-    /// Waits for work. `spins` says whether a native program would poll for it instead of sleeping.
-    /// Also returns the first error of earlier posted calls.
+    /// Waits for work. `spins` says whether a native program would poll instead of sleeping. Also
+    /// fails if an earlier posted call has failed and its error hasn't been reported yet.
     pub fn wait_for_work(&self, work: Work, spins: bool) -> CuResult {
         match self.wait_with_word(work, spins) {
             Ok(Some(result)) => result?,
@@ -55,10 +56,10 @@ impl Session {
         self.report_posted_error()
     }
 
-    /// Waits for work with a completion word. Returns `None` if words can't be used.
+    /// Waits for work with a completion word. Returns `None` if completion words can't be used.
     fn wait_with_word(&self, work: Work, spins: bool) -> CuResult<Option<CuResult>> {
         self.errors.check_sticky()?;
-        // Copies of managed variables are made when a reply comes.
+        // If there are managed variables, wait for the reply, because `finish` copies them then.
         if self.config.plain || self.config.sync || self.mirrors.any() {
             return Ok(None);
         }
@@ -80,17 +81,19 @@ impl Session {
         Ok(Some(result))
     }
 
-    /// Sends a call and waits until the GPU has written its word or the worker has replied.
+    /// Sends a call, and waits until the GPU has written the completion word or the worker has
+    /// replied.
     fn wait<'a, C: Call<'a>>(&self, call: &C, word: &Word<'_>, spins: bool) -> CuResult {
         let pending = self.begin(call, 0)?;
         let live = self.live()?;
-        // The replies to earlier waits have usually come by now. Receive them while the GPU works.
+        // Receive the replies to earlier waits while the GPU works. Most of them have arrived by
+        // now.
         self.receive_late(live);
         if let Pending::InArena(part, name) = pending
             && let End::Reached = self.poll(live, (&pending, name), word, spins)?
         {
-            // Errors of earlier calls are in replies that came before, or the next reply takes them
-            // from the ring's header.
+            // The error of an earlier call is in a reply that has arrived, or in the ring's header,
+            // from which the next reply takes it.
             self.receive_late(live);
             let settled = live.shared.posted_error.load(Ordering::Acquire) == 0;
             if settled && !self.mirrors.any() && self.late.add((part, name)) {
@@ -101,9 +104,10 @@ impl Session {
         self.finish(pending)?.result()
     }
 
-    /// Polls a word and a reply. After the usual time, sleeps until the worker replies, unless the
-    /// GPU will write the word and the caller `spins`. If it does, and the word isn't armed yet, the
-    /// thread looks again after pauses of increasing length.
+    /// Polls a completion word and the state of a reply. After the usual time for spinning, sleeps
+    /// until the worker replies. If `spins` is set, it polls on as long as the word is armed, which
+    /// means that the GPU will write it. As long as the word isn't armed, it polls again after
+    /// sleeps of increasing length.
     fn poll(
         &self,
         live: &Live,
@@ -119,7 +123,8 @@ impl Session {
             return Ok(end);
         }
         let spins = spins && self.config.spin_on_words;
-        // The worker may still arm the word, but doesn't wake this thread then.
+        // The worker may arm the word later, without waking this thread. If the thread would then
+        // spin, begin with short sleeps.
         let mut pause = if spins { SHORT_SLEEP } else { super::RECHECK };
         loop {
             let armed = spins && word.progress() == Progress::Armed;

@@ -1,4 +1,5 @@
-//! Tests of waits with completion words, against a worker and a GPU that do what the test says.
+//! Tests of waits with completion words. A thread takes the actions of the worker and of the GPU
+//! that a test requests.
 
 use super::*;
 use crate::session::Work;
@@ -17,7 +18,7 @@ const EVENT: Work = Work::Event(EventId(8));
 enum Act {
     /// The worker arms the word of the latest wait, 20 ms after it has taken the call.
     Arm,
-    /// The GPU reaches the oldest point that it hasn't reached.
+    /// The GPU reaches the oldest point for which a word is armed.
     Reach,
     /// The worker replies to the oldest wait with this result and posted error.
     Reply(u32, u32),
@@ -25,7 +26,7 @@ enum Act {
     Show(u32),
 }
 
-/// The calls that the worker has seen, and the way in which it treats waits with words.
+/// The calls that the worker has seen, and its behavior for waits with words.
 #[derive(Default)]
 struct Worker {
     opcodes: Mutex<Vec<u32>>,
@@ -39,12 +40,12 @@ impl Worker {
     }
 
     fn run(&self, region: &Mapping, link: &Link, acts: &Receiver<Act>) {
-        // SAFETY: the region begins with header page and ring, and outlives the thread.
+        // SAFETY: the region begins with the header page and the ring, and outlives the thread.
         let shared = unsafe { Shared::new(region.as_ptr(), RING as usize) }.unwrap();
         let arena = region.as_ptr().wrapping_add(RING_HEADER_BYTES + RING as usize);
         let reply = |at: usize, result: u32, posted: u32| {
             let words = arena.wrapping_add(at).cast::<u32>();
-            // SAFETY: the session placed the reply in the arena.
+            // SAFETY: the session has checked that the reply's part lies in the arena.
             unsafe {
                 words.add(1).write(result);
                 words.add(2).write(0);
@@ -53,14 +54,15 @@ impl Worker {
             }
             wake(&shared, link);
         };
-        // SAFETY: the session has checked that its words lie in the arena.
+        // SAFETY: the session passes only offsets of aligned words in the arena.
         let word = |at: u64| unsafe { AtomicU64::from_ptr(arena.wrapping_add(at as usize).cast()) };
         let (mut ring, mut args) = (HostRing::new(shared), Vec::new());
         let (mut replies, mut unreached) = (VecDeque::new(), VecDeque::new());
         let mut latest = None;
         while !link.stop.load(Ordering::Relaxed) {
             while let Some(cmd) = ring.pop(&mut args).unwrap() {
-                // The test may look as soon as it has the reply.
+                // Record the opcode before replying, because the test may read the list as soon as
+                // it has the reply.
                 self.opcodes.lock().push(cmd.opcode);
                 let with_word = match cmd.opcode {
                     VcudaStreamSynchronize::OPCODE => {
@@ -104,7 +106,8 @@ impl Worker {
                 Ok(Act::Reach) => {
                     let (at, value): (u64, WaitValue) = unreached.pop_front().expect("a word");
                     word(at).store(value.reached(), Ordering::Release);
-                    // The GPU wakes nobody. This is for a test thread that sleeps because it was slow.
+                    // A real GPU doesn't wake threads. Wake the test's thread in case it sleeps
+                    // because the machine is slow.
                     wake(&shared, link);
                 }
                 Ok(Act::Reply(result, posted)) => {
@@ -135,8 +138,8 @@ impl Bench {
         Self { fixture: Fixture::with(Duration::ZERO, |_| Ok(()), run), worker, acts }
     }
 
-    /// Begins a wait in a thread, performs the actions once the worker has the call, and returns the
-    /// wait's result.
+    /// Begins a wait in another thread, performs the actions once the worker has the call, and
+    /// returns the result of the wait.
     fn wait(&self, work: Work, spins: bool, acts: &[Act]) -> CuResult {
         let calls = || self.worker.opcodes.lock().len();
         let before = calls();
@@ -160,7 +163,8 @@ fn until(what: &str, so: impl Fn() -> bool) {
 #[test]
 fn a_word_ends_a_wait_before_the_reply() {
     let bench = Bench::new();
-    // More waits than the arena has slots: their late replies free them.
+    // Make more waits than the arena has slots. Slots are freed only when the late replies are
+    // received.
     for round in 0..5001 {
         let work = [STREAM, EVENT, Work::Context][round % 3];
         assert_eq!(bench.wait(work, true, &[Act::Reach]), Ok(()));
@@ -183,7 +187,8 @@ fn a_reply_ends_a_wait_without_its_word() {
             assert_eq!(bench.wait(EVENT, spins, &[Act::Reply(400, 0)]), Err(CuError(400)));
         }
     }
-    // The GPU's writes for the waits that have ended don't end another one.
+    // The GPU now writes the words of waits that have ended already. This must not end a later
+    // wait.
     bench.worker.arms.store(true, Ordering::Relaxed);
     let acts = [Act::Reach, Act::Reach, Act::Reach, Act::Reach, Act::Reply(700, 0)];
     assert_eq!(bench.wait(STREAM, true, &acts), Err(CuError(700)));
@@ -193,14 +198,17 @@ fn a_reply_ends_a_wait_without_its_word() {
 #[test]
 fn a_word_does_not_overtake_an_error() {
     let bench = Bench::new();
-    // A posted call has failed: the reply takes its error.
+    // If a posted call has failed, the GPU's write doesn't end the wait, because the reply takes
+    // the call's error.
     let failed = [Act::Show(2), Act::Reach, Act::Reply(0, 2)];
     assert_eq!(bench.wait(STREAM, true, &failed), Err(CuError(2)));
-    // A late reply of an earlier wait has taken the error of a later posted call.
+    // The late reply to an earlier wait has taken the error of a posted call. The next wait must
+    // report it.
     assert_eq!(bench.wait(STREAM, true, &[Act::Reach]), Ok(()));
     assert_eq!(bench.wait(EVENT, true, &[Act::Reply(0, 3), Act::Reach]), Err(CuError(3)));
     bench.acts.send(Act::Reply(0, 0)).unwrap();
-    // The same, but another call waits next.
+    // The late reply to an earlier wait contains an error. A later call that isn't a wait must
+    // report the error.
     assert_eq!(bench.wait(STREAM, true, &[Act::Reach]), Ok(()));
     bench.acts.send(Act::Reply(719, 0)).unwrap();
     let session = &bench.fixture.session;
@@ -261,14 +269,15 @@ fn managed_variables_are_copied_before_a_wait_ends() {
     let session = &bench.fixture.session;
     let mut variable = [0u8; 0];
     let (base, of) = (variable.as_mut_ptr() as u64, (LibraryId(9), "variable"));
-    // SAFETY: the variable has no bytes.
+    // SAFETY: the variable has no bytes, so nothing is accessed.
     unsafe { session.mirrors.add(&**session, (base, 0), of) }.unwrap();
     assert_eq!(session.wait_for_work(STREAM, true), Ok(()));
     assert_eq!(bench.worker.count(VcudaStreamSynchronize::OPCODE), 0);
     assert_eq!(bench.worker.count(CuStreamSynchronize::OPCODE), 1);
 }
 
-/// The worker arms a word late if it holds the work or must register memory first.
+/// The worker arms a word late if it holds the work until the VM's next window, or must first
+/// register the arena's memory with the GPU.
 #[test]
 fn a_word_that_is_armed_late_ends_a_wait() {
     let bench = Bench::new();
