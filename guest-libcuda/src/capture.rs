@@ -31,8 +31,8 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     let context = current()?;
     let ctx = context.id().0;
     let legacy = named != PER_THREAD;
-    // The key of a default stream has an `of` that is never 0, and the key of a created stream has
-    // 0, so the two can't be equal.
+    // Distinguishes default streams from each other and from created streams, whose keys have an
+    // `of` of 0.
     let of = if legacy { 1 } else { of_thread() };
     Ok(capture::Stream {
         key: Key { id: if context.green.is_some() { context.unique } else { ctx }, of },
@@ -42,8 +42,8 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     })
 }
 
-/// Returns the number in stream keys that distinguishes the calling thread's default streams from
-/// other streams.
+/// Returns the number that distinguishes the calling thread's default streams from other streams in
+/// their keys ([`Key::of`]).
 fn of_thread() -> u64 {
     2 + u64::from(thread::origin().0)
 }
@@ -89,8 +89,8 @@ pub fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Guest>()
 }
 
-/// Fails if a stream is being captured, for a call that a real driver can capture but this library
-/// can't. The capture becomes invalid, because its graph would lack the call.
+/// Fails if a stream is being captured, for a call that NVIDIA's driver can capture but this
+/// library can't. The capture becomes invalid, because its graph would lack the call.
 pub fn unsupported_on(
     driver: &Driver,
     stream: Handle,

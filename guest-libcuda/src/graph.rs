@@ -11,7 +11,7 @@ use cuda_api::graph::library::Change;
 use protocol::graph::CopyStep;
 use std::sync::{Arc, LazyLock};
 
-/// This library, in the form that cuda-api's implementation of graphs uses.
+/// The guest library's implementation of the trait that cuda-api's graphs use.
 #[derive(Clone, Copy)]
 pub struct Guest;
 
@@ -32,7 +32,8 @@ pub struct Shape {
     pub shared: u32,
 }
 
-/// A copy. The address of a side in pageable memory is the program's.
+/// A copy. If a side is in pageable memory, its address is the program's; otherwise, it's the
+/// GPU's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GraphCopy {
     pub step: CopyStep,
@@ -52,7 +53,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the change with which an instantiated graph launches `new` instead.
+    /// Returns how an instantiated graph can be changed to launch `new` instead of this kernel.
     pub fn change(&self, new: &Self) -> Change {
         if !Arc::ptr_eq(&self.function, &new.function) || self.attributes != new.attributes {
             Change::Graph

@@ -66,7 +66,8 @@ unsafe fn launch_all(launches: &[CUDA_LAUNCH_PARAMS], flags: u32) -> CuResult {
             shared: launch.sharedMemBytes,
         };
         let (function, target) = (launch.function as Handle, launch.hStream as Handle);
-        // SAFETY: the caller promises an address for each of the function's parameters.
+        // SAFETY: the caller promises that each launch has an address for each of its function's
+        // parameters.
         thread::within(stream.context, || unsafe {
             let parameters = In::from_address(launch.kernelParams as usize);
             launch_cooperative(function, shape, (target, LEGACY), parameters)
@@ -79,7 +80,7 @@ entries! {
     fn cuLaunchCooperativeKernelMultiDevice(
         launches: *mut CUDA_LAUNCH_PARAMS, count: u32, flags: u32,
     ) {
-        // More launches than devices are refused before the array is read.
+        // Refuse more launches than devices before reading the array.
         if count as usize > driver()?.devices.len() {
             return Err(CuError::INVALID_VALUE);
         }

@@ -23,7 +23,7 @@ const LARGEST_BANKS: u32 = CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
 
 /// Returns an attribute of a function. The worker sends all attributes at once. This library
-/// remembers them until the program sets one.
+/// remembers each attribute until the program sets it.
 fn attribute_in(
     function: &Function,
     place: Place,
@@ -42,7 +42,7 @@ fn attribute_in(
     match all.get(number as usize) {
         Some(attribute) if attribute.result == 0 => Ok(attribute.value),
         Some(attribute) => Err(CuError(attribute.result)),
-        // The worker's version of CUDA doesn't have this attribute.
+        // The worker's CUDA version is older than this attribute.
         None => Err(CuError::INVALID_VALUE),
     }
 }
@@ -56,7 +56,7 @@ pub fn attribute(driver: &Driver, function: &Function, number: u32) -> CuResult<
     })
 }
 
-/// Returns the [`Place`] for which a kernel's attributes on a device are remembered.
+/// Returns the [`Place`] under which a kernel's attributes on a device are remembered.
 fn place_of(device: &Device) -> Place {
     Place::Device(device.primary_context.id())
 }
@@ -76,7 +76,7 @@ fn kernel_attribute(
 }
 
 /// Sets an attribute of a function to a value. Libraries do this before each launch, so nothing is
-/// sent if the same call has just done it and nothing has changed the attribute since.
+/// sent if the last call that set the attribute set the same value.
 fn set_attribute(
     driver: &Driver,
     function: &Function,
@@ -101,9 +101,9 @@ fn set_attribute(
     result
 }
 
-/// Makes a call that changes a function's settings, and forgets what was known about the function.
-/// The change also affects the other handle under which a program knows a kernel of a library: that
-/// of the function in the library's module.
+/// Makes a call that changes a function's settings, and discards the remembered results of queries
+/// about the function. A kernel of a library has a second handle: that of the function in the
+/// library's module. The change affects this function, too.
 fn change(driver: &Driver, function: &Function, call: impl FnOnce() -> CuResult) -> CuResult {
     let result = call();
     function.forget_answers();
@@ -113,8 +113,8 @@ fn change(driver: &Driver, function: &Function, call: impl FnOnce() -> CuResult)
     result
 }
 
-/// Returns the functions of a library's modules that belong to a kernel of the library, or the kernel
-/// that belongs to such a function.
+/// Returns the functions of a library's modules that belong to a kernel of the library, or the
+/// kernel that belongs to such a function.
 fn namesakes(driver: &Driver, function: &Function) -> Vec<Arc<Function>> {
     let named = |functions: &ByName| {
         let handle = functions.lock().get(function.name.as_bytes()).copied()?;
@@ -199,8 +199,8 @@ entries! {
     fn cuKernelGetParamInfo(
         kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
     ) {
-        // The answer is the same in all contexts, but NVIDIA's driver loads the kernel into the
-        // current one.
+        // The result is the same in all contexts. Like NVIDIA's driver, which loads the kernel into
+        // the current context, this call requires one.
         let driver = driver()?;
         check_handle(kernel)?;
         let _: Arc<Function> = driver.handles.get(kernel)?;

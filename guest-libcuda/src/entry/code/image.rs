@@ -28,12 +28,12 @@ pub struct Sent<'a> {
 /// There must be an image at the address, in a format that the module loaders accept. It must stay
 /// unchanged as long as the result is used.
 pub unsafe fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
-    // SAFETY: there is an image at the address, as the caller promises.
+    // SAFETY: the caller promises that there is an image at the address.
     let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(unreadable)?;
     // With relocatable device code, the first span is the linked image and the others are its
     // inputs.
     let span = spans.first().ok_or(CuError::INVALID_IMAGE)?;
-    // SAFETY: the image stays in memory unchanged, as the caller promises.
+    // SAFETY: the caller promises that the image stays in memory unchanged.
     Ok(unsafe { span.bytes() })
 }
 
@@ -96,7 +96,7 @@ mod tests {
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
         let load = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            // SAFETY: the name ends with a zero byte.
+            // SAFETY: `name` is a C string.
             let file = read_file(unsafe { Text::from_c(name.as_ptr()) })?;
             in_file(&file).map(<[u8]>::len)
         };
@@ -110,7 +110,7 @@ mod tests {
         let wrapper = [&cuda_api::fatbin::WRAPPER_MAGIC.to_le_bytes()[..], &[1; 20]].concat();
         assert_eq!(load(&wrapper), Err(CuError::INVALID_IMAGE));
         std::fs::remove_file(&path).unwrap();
-        // SAFETY: as above.
+        // SAFETY: `name` is a C string.
         let missing = read_file(unsafe { Text::from_c(name.as_ptr()) });
         assert_eq!(missing, Err(CuError::FILE_NOT_FOUND));
     }

@@ -1,6 +1,6 @@
 //! Launches. Arguments are packed according to the kernel's layout, and the launch is sent without
-//! waiting for a reply. Errors that the real driver returns immediately, such as a grid that is too
-//! large, are returned immediately here too.
+//! waiting for a reply. This library detects the errors that NVIDIA's driver returns immediately,
+//! such as a grid that is too large, and returns them immediately, too.
 
 use crate::capture;
 use crate::context::{self, current};
@@ -97,7 +97,7 @@ pub unsafe fn with_parameters<R>(
     then: impl FnOnce(&[u8]) -> CuResult<R>,
 ) -> CuResult<R> {
     if !parameters.is_null() {
-        // SAFETY: the pointer is not null, so the array has at least the element that marks its
+        // SAFETY: the pointer is not null, so the array has at least one element: the marker of its
         // end.
         if !extra.is_null() && unsafe { extra.element(0) }? != END {
             return Err(CuError::INVALID_VALUE);
@@ -112,12 +112,12 @@ pub unsafe fn with_parameters<R>(
                 &mut long[..]
             }
         };
-        // SAFETY: the array has an address for each of the function's parameters, as the caller
-        // promises.
+        // SAFETY: the caller promises that the array has an address for each of the function's
+        // parameters.
         let parameters = unsafe { parameters.array(function.parameters.len()) };
         for (index, parameter) in function.parameters.iter().enumerate() {
             let to = &mut buffer[parameter.offset..parameter.offset + parameter.size];
-            // SAFETY: the element is the address of this parameter, as the caller promises.
+            // SAFETY: the caller promises that the element is the address of this parameter.
             unsafe { copy_from(parameters.get(index)?, to) };
         }
         return then(buffer);
@@ -126,20 +126,23 @@ pub unsafe fn with_parameters<R>(
         let (mut buffer, mut size) = (0, 0);
         let mut index = 0;
         loop {
-            // SAFETY: the array extends to its end mark, which has not been read yet.
+            // SAFETY: the caller promises that the array extends to its end marker, and this loop
+            // stops there.
             match unsafe { extra.element(index) }? {
                 END => break,
-                // SAFETY: this is the second element of a pair.
+                // SAFETY: the array consists of pairs before its end marker, so this key has a
+                // value.
                 BUFFER_POINTER => buffer = unsafe { extra.element(index + 1) }?,
                 BUFFER_SIZE => {
-                    // SAFETY: this is the second element of a pair.
+                    // SAFETY: the array consists of pairs before its end marker, so this key has a
+                    // value.
                     let at = unsafe { extra.element(index + 1) }?;
                     let mut bytes = [0; size_of::<usize>()];
                     if at == 0 {
                         return Err(CuError::INVALID_VALUE);
                     }
-                    // SAFETY: the pointer is not null, so it is the address of the size, as the
-                    // caller promises.
+                    // SAFETY: the caller promises that the value of this key is the address of a
+                    // size, and the address is not null.
                     unsafe { copy_from(at, &mut bytes) };
                     size = usize::from_le_bytes(bytes);
                 }
@@ -147,12 +150,12 @@ pub unsafe fn with_parameters<R>(
             }
             index += 2;
         }
-        // The program's buffer may be longer than the layout, or shorter if the layout ends with
-        // padding.
+        // Don't compare the size with the kernel's layout: the program's buffer may be longer, or
+        // shorter if the layout ends with padding.
         if (buffer == 0 && size > 0) || size > PARAMETER_BYTES_MAX {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the pairs describe a buffer of this size, as the caller promises.
+        // SAFETY: the caller promises that the pairs describe a buffer of this size.
         return then(unsafe { bytes_at(buffer, size) });
     }
     if !function.parameters.is_empty() {
@@ -168,7 +171,7 @@ fn checked_event(driver: &Driver, handle: Handle) -> CuResult<Arc<Event>> {
     Ok(event)
 }
 
-/// Returns a call with this shape and no handles.
+/// Returns a call with this shape, in which all handles and the attribute are 0.
 fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     VcudaLaunchEvent {
         f: FuncId(0),
@@ -188,8 +191,8 @@ fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     }
 }
 
-/// Fails if the host doesn't know launches that record events. The first such launch asks it with a
-/// call that launches nothing.
+/// Fails if the host doesn't know launches that record events. To find out, the first such launch
+/// makes a call that launches nothing.
 fn known_to_host(driver: &Driver) -> CuResult {
     let known = driver.records_in_launches.get_or_init(|| {
         let nothing = launch_event(&Shape { grid: [0; 3], block: [0; 3], shared: 0 });
@@ -224,7 +227,8 @@ unsafe fn launch(
     };
     if capture::captured(driver, stream, null)? {
         let push = |params: &[u8]| {
-            // In a graph, this attribute of a launch is a property of the edges.
+            // In a graph, this attribute isn't a property of the launch, but of the edges to its
+            // node.
             let is_programmatic = |attribute: &LaunchAttribute| {
                 attribute.id == PROGRAMMATIC && attribute.value[0] as u32 != 0
             };
@@ -242,13 +246,13 @@ unsafe fn launch(
             let event = event.as_ref().map(|(event, point)| (event.id.0, point.edge()));
             GRAPHS.push_launch(&stream, op, programmatic, event)
         };
-        // SAFETY: the caller promises what this requires.
+        // SAFETY: the caller promises what `with_parameters` requires.
         return unsafe { with_parameters(&function, parameters, extra, push) };
     }
     if let Some((event, point)) = event {
         known_to_host(driver)?;
-        // If the event marked a place in a capture, it doesn't any more, because this launch
-        // records it.
+        // This launch records the event. If the event marked a node of a capture before, it doesn't
+        // any more.
         GRAPHS.record(event.id.0, || capture::describe(driver, stream, null))?;
         let (attribute, at_block_start) = match point {
             Point::Programmatic { at_block_start } => (PROGRAMMATIC_EVENT, at_block_start),
@@ -266,7 +270,7 @@ unsafe fn launch(
                 ..launch_event(&shape)
             })
         };
-        // SAFETY: the caller promises what this requires.
+        // SAFETY: the caller promises what `with_parameters` requires.
         return unsafe { with_parameters(&function, parameters, extra, post) };
     }
     let post = |params: &[u8]| {
@@ -284,11 +288,11 @@ unsafe fn launch(
             attributes: attributes.into(),
         })
     };
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises what `with_parameters` requires.
     unsafe { with_parameters(&function, parameters, extra, post) }
 }
 
-/// Queues a launch with a parameter buffer.
+/// Queues a launch whose parameters are packed in a buffer already.
 pub fn launch_packed(
     handle: Handle,
     shape: Shape,
@@ -303,7 +307,8 @@ pub fn launch_packed(
         (&raw const size) as usize,
         END,
     ];
-    // SAFETY: the pairs describe the buffer, and end with the mark.
+    // SAFETY: the pairs describe `parameters`, which lives until the call returns, and the end
+    // marker follows them.
     unsafe {
         let extra = In::from_address(extra.as_ptr() as usize);
         launch(handle, shape, stream, (In::null(), extra), (&[], None))
@@ -316,7 +321,8 @@ fn check_cooperative(driver: &Driver, function: &Function, shape: &Shape) -> CuR
     let count = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0;
     let multiprocessors = u64::from(device.attribute(count)?.unsigned_abs());
     let wanted = shape.grid.iter().fold(1u64, |all, &dim| all.saturating_mul(dim.into()));
-    // A multiprocessor can run at least one block, so this many need no query.
+    // Each multiprocessor can run at least one block of the function, so no query is needed for
+    // this number of blocks.
     if wanted <= multiprocessors {
         return Ok(());
     }
@@ -341,11 +347,11 @@ pub unsafe fn launch_cooperative(
 ) -> CuResult {
     let driver = context::driver()?;
     if capture::captured(driver, stream, null)? {
-        // In a graph, a cooperative launch is a launch with an attribute.
+        // In a graph, a cooperative launch is an ordinary launch with the attribute COOPERATIVE.
         let value = [1, 0, 0, 0, 0, 0, 0, 0];
         let attributes = [LaunchAttribute { id: COOPERATIVE, value }];
         let arguments = (parameters, In::null());
-        // SAFETY: the caller promises what this requires.
+        // SAFETY: the caller promises what `launch` requires.
         return unsafe { launch(function, shape, (stream, null), arguments, (&attributes, None)) };
     }
     let function: Arc<Function> = driver.handles.get(function)?;
@@ -366,7 +372,7 @@ pub unsafe fn launch_cooperative(
             params,
         })
     };
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises what `with_parameters` requires.
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
@@ -383,7 +389,7 @@ unsafe fn read_config(
     if count > LAUNCH_ATTRIBUTES_MAX {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the array has as many attributes as the configuration says, as the caller promises.
+    // SAFETY: the caller promises that the array has as many attributes as the configuration says.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
     let (mut wire, mut event) = (Vec::new(), None);
     for index in 0..count {
@@ -404,7 +410,7 @@ unsafe fn read_config(
             say!(Warn, "launch attribute {id} is not supported");
             return Err(CuError::NOT_SUPPORTED);
         }
-        // SAFETY: both types have 64 bytes, and integers may have any value.
+        // SAFETY: both types have 64 bytes, and every bit pattern is valid for integers.
         let value = unsafe { std::mem::transmute::<CUstreamAttrValue, [u64; 8]>(value) };
         wire.push(LaunchAttribute { id, value });
     }
@@ -427,9 +433,9 @@ unsafe fn launch_ex(
     arguments: (In<usize>, In<usize>),
     null: usize,
 ) -> CuResult {
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises what `read_config` requires.
     let (shape, stream, attributes, event) = unsafe { read_config(config) }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises what `with_parameters` requires, and so what `launch` requires.
     unsafe { launch(function, shape, (stream, null), arguments, (&attributes, event)) }
 }
 
@@ -437,7 +443,7 @@ unsafe fn launch_ex(
 ///
 /// # Safety
 ///
-/// As for [`read_config`].
+/// The requirements of [`read_config`] apply.
 unsafe fn count_clusters(
     question: u32,
     out: Out<i32>,
@@ -448,7 +454,7 @@ unsafe fn count_clusters(
     clusters::check(function, config)?;
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(function)?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises what `read_config` requires.
     let (shape, _, attributes, _) = unsafe { read_config(config) }?;
     let call = VcudaOccupancyClusters {
         question,
@@ -523,7 +529,7 @@ mod tests {
         let function = Function::new(FuncId(1), "f", Origin::Module(0), &layout).unwrap();
         let (a, b, c) = (0x1122_3344_5566_7788u64, 7u32, 9u64);
         let pointers = [&raw const a as usize, &raw const b as usize, &raw const c as usize];
-        // SAFETY: the array has an address for each parameter.
+        // SAFETY: the array has an address for each of the function's parameters.
         let parameters = unsafe { In::from_c(pointers.as_ptr()) };
         let check = |bytes: &[u8]| {
             assert_eq!(bytes.len(), 24);
@@ -532,16 +538,16 @@ mod tests {
             assert_eq!(bytes[16..], c.to_le_bytes());
             Ok(())
         };
-        // SAFETY: as above.
+        // SAFETY: `parameters` has an address for each of the function's parameters.
         unsafe { with_parameters(&function, parameters, In::null(), check) }.unwrap();
         let buffer = [a, u64::from(b), c];
         let size = size_of_val(&buffer);
         let extra = [1, buffer.as_ptr() as usize, 2, &raw const size as usize, 0];
-        // SAFETY: the pairs describe a buffer, and the end mark follows them.
+        // SAFETY: the pairs describe `buffer`, and the end marker follows them.
         let extra = unsafe { In::from_c(extra.as_ptr()) };
-        // SAFETY: as above.
+        // SAFETY: the pairs in `extra` describe a buffer, and the end marker follows them.
         unsafe { with_parameters(&function, In::null(), extra, check) }.unwrap();
-        // SAFETY: null is a valid argument.
+        // SAFETY: `with_parameters` allows null pointers.
         let none = unsafe { with_parameters(&function, In::null(), In::null(), |_| Ok(())) };
         assert_eq!(none, Err(CuError::INVALID_VALUE));
     }

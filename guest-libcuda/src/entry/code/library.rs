@@ -35,14 +35,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// The number of kernels that the first lookup in a library gets in addition to the one that the
-/// program asks for. Many programs use only a few kernels of a library.
+/// The number of additional kernels that the first lookup in a library requests. Later lookups
+/// request more. Many programs use only a few kernels of a library.
 const MORE_AT_FIRST: usize = 8;
 /// The maximum length in bytes of a reply with several kernels.
 const KERNELS_ROOM: usize =
     2 * LAYOUT_ROOM + MORE_KERNEL_NAME_BYTES_MAX + 4 * MORE_KERNELS_MAX + 32;
 
-/// Loads a library. If its image is damaged, the calls that look something up in it return the error.
+/// Loads a library. If its image is damaged, this succeeds, and the calls that look something up in
+/// the library return the error.
 fn load(out: Out<Handle>, image: CuResult<&[u8]>, is_elf: bool, jit: &JitOptions) -> CuResult {
     let driver = driver()?;
     let (id, failed) = match image.and_then(|image| send_library(driver, image, jit)) {
@@ -69,8 +70,8 @@ fn send_library(driver: &Driver, image: &[u8], jit: &JitOptions) -> CuResult<Lib
     let started = Instant::now();
     let sent = send(driver, image)?;
     let id = driver.session.mint();
-    // Library options are not sent. They are pointers in this process (tables of host functions) or
-    // promise that the image stays in memory, which means nothing in the worker.
+    // Library options are not sent. They are pointers in this process (to tables of host functions)
+    // or a promise that the image stays in memory. Neither means anything in the worker.
     let call = VcudaLibraryLoad {
         library: id,
         blob: sent.blob,
@@ -98,15 +99,16 @@ fn loaded(driver: &Driver, handle: Handle) -> CuResult<Arc<Library>> {
     library.failed.map_or(Ok(library), Err)
 }
 
-/// Returns the handle of the kernel with this name in a library. If this asks the worker, it also
-/// gets kernels that the program may look up next.
+/// Returns the handle of the kernel with this name in a library. If the kernel isn't known yet,
+/// also requests other kernels from the worker that the program may look up next.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let library = loaded(driver, handle)?;
     let mut known = library.kernels.lock();
     if let Some(&kernel) = known.get(name.as_bytes()) {
         return Ok(kernel);
     }
-    // A program that looks up a second kernel will probably look up many.
+    // A program that looks up a second kernel will probably look up many, so request as many as
+    // possible.
     let more = if known.is_empty() { MORE_AT_FIRST } else { MORE_KERNELS_MAX };
     let p_kernel: KernelId = driver.session.mint_several(1 + more as u64);
     let call = VcudaLibraryGetKernels { p_kernel, library: library.id, name, more: more as u32 };
@@ -121,7 +123,7 @@ fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     for ((name, &count), number) in answer.names.iter().zip(&answer.counts).zip(1..) {
         let Some((layout, rest)) = layouts.split_at_checked(count as usize) else { break };
         layouts = rest;
-        // The program hasn't asked for this kernel, so it needn't know of an error.
+        // Ignore errors, because the program hasn't asked for this kernel.
         if !known.contains_key(name.as_bytes())
             && let Ok(kernel) = keep(KernelId(p_kernel.0 + number), name, layout)
         {
@@ -154,8 +156,8 @@ pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     Ok(module)
 }
 
-/// Returns the address and size of a managed variable, and gives the program a copy of the variable
-/// at that address.
+/// Returns the address and size of a managed variable, after mapping memory at that address in the
+/// program and registering it for copying between program and worker.
 fn managed(
     driver: &Driver,
     library: &Library,
@@ -164,8 +166,8 @@ fn managed(
     if current().is_ok() {
         return managed_in_context(driver, library, name);
     }
-    // cudart asks for managed variables before it creates a context. The worker needs one to read
-    // them, so the library keeps a primary context until it's unloaded.
+    // cudart asks for managed variables before it creates a context. The worker needs a context to
+    // read them, so the library retains a primary context until it's unloaded.
     let context = retain_primary(0)?;
     if library.holds_primary.swap(true, Ordering::Relaxed) {
         release_primary(0)?;
@@ -173,14 +175,14 @@ fn managed(
     thread::within(context, || managed_in_context(driver, library, name))
 }
 
-/// Like [`managed`], when there is a current context.
+/// Does what [`managed`] does, for a thread that has a current context.
 fn managed_in_context(
     driver: &Driver,
     library: &Library,
     name: &str,
 ) -> CuResult<VcudaLibraryGetManagedAnswer> {
     let found = driver.session.call(&VcudaLibraryGetManaged { library: library.id, name })?;
-    // One thread at a time adds the variable.
+    // Hold the lock while the variable is added, so that two threads don't add it twice.
     let mut variables = library.managed.lock();
     if driver.session.mirrors.contains(found.dptr) {
         return Ok(found);
@@ -189,7 +191,7 @@ fn managed_in_context(
         say!(Error, "can't map the managed variable {name} at {:#x}: {error}", found.dptr);
         CuError::OUT_OF_MEMORY
     })?;
-    // SAFETY: the pages were mapped for the variable, and stay mapped.
+    // SAFETY: `provide` has mapped these pages for the variable, and they stay mapped.
     unsafe {
         driver.session.mirrors.add(&driver.session, (found.dptr, found.bytes), (library.id, name))
     }?;

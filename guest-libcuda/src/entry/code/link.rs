@@ -44,7 +44,8 @@ type Options = (u32, In<u32>, In<usize>);
 unsafe fn create(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) -> CuResult {
     let driver = context::driver()?;
     out.check()?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises that there are `count` options and values, and that the buffers
+    // stay valid.
     let jit = unsafe { JitOptions::read(count, options, values) }?;
     let id = driver.session.mint();
     let call = VcudaLinkCreate { link: id, options: (&jit.wire).into(), log_max: jit.log_max() };
@@ -126,9 +127,9 @@ unsafe fn add_data(
     if data.is_null() || size == 0 || isize::try_from(size).is_err() {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises that there are `count` options and values.
     let jit = unsafe { JitOptions::read(count, options, values) }?;
-    // SAFETY: the caller promises that there are `size` bytes.
+    // SAFETY: the caller promises that there are `size` bytes at `data`, which is not null.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
     add(handle, kind, bytes, name.name().unwrap_or_default(), &jit)
 }
@@ -145,7 +146,7 @@ unsafe fn add_file(
     (count, options, values): Options,
 ) -> CuResult {
     driver()?.handles.get::<Arc<Link>>(handle)?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises that there are `count` options and values.
     let jit = unsafe { JitOptions::read(count, options, values) }?;
     let file = OsStr::from_bytes(path.get()?.to_bytes());
     let mut bytes = std::fs::read(file).map_err(|_| CuError::FILE_NOT_FOUND)?;
@@ -163,7 +164,8 @@ entries! {
     }
 
     fn cuLinkCreate_v2(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) {
-        // SAFETY: as above.
+        // SAFETY: the program passes arrays of `count` options, and the buffers that the options
+        // describe. They stay valid until the program destroys the link, as the API requires.
         unsafe { create(count, options, values, out) }
     }
 
@@ -179,7 +181,7 @@ entries! {
         handle: Handle, kind: u32, data: *const c_void, size: usize, name: Text,
         count: u32, options: In<u32>, values: In<usize>,
     ) {
-        // SAFETY: as above.
+        // SAFETY: the program passes arrays of `count` options, and the address of `size` bytes.
         unsafe { add_data(handle, kind, (data, size), name, (count, options, values)) }
     }
 
@@ -193,7 +195,7 @@ entries! {
     fn cuLinkAddFile_v2(
         handle: Handle, kind: u32, path: Text, count: u32, options: In<u32>, values: In<usize>,
     ) {
-        // SAFETY: as above.
+        // SAFETY: the program passes arrays of `count` options.
         unsafe { add_file(handle, kind, path, (count, options, values)) }
     }
 
@@ -215,7 +217,7 @@ entries! {
         let driver = driver()?;
         let link: Arc<Link> = driver.handles.remove(handle)?;
         match driver.session.call(&CuLinkDestroy { state: link.id }) {
-            // The link's context has been destroyed, and the link with it.
+            // The link's context has been destroyed, which destroyed the link, too.
             Err(CuError::INVALID_HANDLE) => Ok(()),
             result => result,
         }

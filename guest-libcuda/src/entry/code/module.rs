@@ -72,7 +72,7 @@ unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> C
     if image.is_null() {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the pointer is not null, so it points to an image, as the caller promises.
+    // SAFETY: the pointer is not null, so the caller promises that it points to an image.
     load(out, unsafe { bytes_of(image) }?, jit)
 }
 
@@ -103,7 +103,8 @@ pub fn functions(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<
     names.iter().take(count).map(|name| function(driver, handle, name)).collect()
 }
 
-/// Returns the address and size of a variable in the current context. The worker is asked only once.
+/// Returns the address and size of a variable in the current context. The result is remembered, so
+/// the worker is asked only once.
 pub fn global(
     driver: &Driver,
     globals: &Globals,

@@ -24,8 +24,8 @@ const FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 /// size needs.
 type SharedOfBlock = Option<unsafe extern "C" fn(i32) -> usize>;
 
-/// Returns the result of an occupancy query. The worker is asked only once, until the program
-/// changes the function's attributes.
+/// Returns the result of an occupancy query. The result is remembered until the program changes the
+/// function's attributes.
 pub fn ask<'a, C: Call<'a>>(
     driver: &Driver,
     function: &Function,
@@ -100,7 +100,7 @@ fn with_callback(
     flags: u32,
 ) -> CuResult {
     let shared_of = |size| match shared_of {
-        // SAFETY: the program passed the function to be called with block sizes.
+        // SAFETY: the program passed this function so that it's called with block sizes.
         Some(shared_of) => unsafe { shared_of(size) },
         None => shared,
     };

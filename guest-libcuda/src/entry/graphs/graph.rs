@@ -63,7 +63,7 @@ fn with_step<R>(
     let attributes_of: Vec<LaunchAttribute>;
     let step = match op {
         None => wire::Step::Empty,
-        // The worker refuses such a step.
+        // The worker refuses an empty batch, so send a step that does nothing.
         Some(Op::Batch(operations, _)) if operations.is_empty() => wire::Step::Empty,
         Some(Op::Kernel(kernel)) => {
             let Shape { grid, block, shared } = kernel.shape;
@@ -84,7 +84,7 @@ fn with_step<R>(
             let operations = operations[..].into();
             wire::Step::MemoryOperations(wire::MemoryOperationsStep { operations })
         }
-        // The memory exists as long as the graph, so the worker has nothing to do.
+        // A launch neither allocates nor frees the memory, so send a step that does nothing.
         Some(Op::Alloc(_) | Op::Free(_)) => wire::Step::Empty,
         Some(Op::Wait(event, _)) => wire::Step::EventWait(wire::EventWaitStep { event: event.id }),
         Some(Op::Record(event, _)) => {
@@ -98,13 +98,13 @@ fn with_step<R>(
     then(&step, None)
 }
 
-/// Returns the dependency on a node in the form for the worker.
+/// Returns the dependency on a node as it's encoded for the worker.
 fn dependency(node: u32, edge: Edge) -> wire::Dependency {
     let CUgraphEdgeData { from_port, type_, .. } = edge.data();
     wire::Dependency { node, from_port, programmatic: type_ != 0 }
 }
 
-/// A graph in the form for the worker.
+/// A graph as it's encoded for the worker.
 struct Encoded {
     graph: Writer,
     tokens: Tokens,
@@ -200,7 +200,7 @@ fn encode_branch(
     Ok(())
 }
 
-/// The values of a graph's conditional nodes, in the worker.
+/// The values of a graph's conditional nodes. The values themselves are in the worker.
 struct Values {
     id: ValuesId,
 }
@@ -208,7 +208,8 @@ struct Values {
 impl Drop for Values {
     fn drop(&mut self) {
         if let Ok(driver) = driver() {
-            // If posting the call fails, the session has ended, and the values with it.
+            // Ignore errors: if the call can't be posted, the session has ended, and the worker's
+            // values with it.
             let _ = driver.session.post(&VcudaGraphValuesDestroy { values: self.id });
         }
     }
@@ -229,12 +230,13 @@ fn library_kernel(function: &Function) -> Handle {
     library.and_then(kernel).unwrap_or(0)
 }
 
-/// Returns the value that says which default stream a null handle means.
+/// Returns the constant ([`PER_THREAD`] or [`LEGACY`]) that says which default stream a null handle
+/// means.
 fn null_of(per_thread: bool) -> usize {
     if per_thread { PER_THREAD } else { LEGACY }
 }
 
-/// Calls `then` on another thread once the GPU has reached an event.
+/// Calls `then` once the GPU has reached an event, usually on another thread.
 fn wait_for_launches(
     driver: &'static Driver,
     event: EventId,
@@ -244,7 +246,8 @@ fn wait_for_launches(
     let waiter = {
         let then = then.clone();
         move || {
-            // If the session has ended, no launch is running any more either.
+            // Ignore errors: if the call fails because the session has ended, no launch is running
+            // any more.
             let _ = driver.session.call(&CuEventSynchronize { h_event: event });
             if let Some(then) = then.lock().take() {
                 then();
@@ -258,8 +261,9 @@ fn wait_for_launches(
     }
 }
 
-/// Returns whether the driver surely allows replacing `old` by `new`, whose parameters this library
-/// has checked. For other copies and memsets, the driver has more rules.
+/// Returns whether the driver is certain to allow `new` in place of `old`, so that the worker's
+/// reply isn't needed. This library has checked the parameters of `new`. If this returns false, the
+/// driver has more rules for the change, so the worker must ask it.
 fn is_allowed(old: &Op, new: &Op) -> bool {
     let on_device = |side: &wire::CopySide| Guest::on_device(side.address);
     let is_flat = |copy: &GraphCopy| {
@@ -277,10 +281,11 @@ fn is_allowed(old: &Op, new: &Op) -> bool {
 /// The session's data for an instantiated graph.
 pub struct Loaded {
     id: GraphExecId,
-    /// The context with which the instantiated graph ends.
+    /// The instantiated graph's context. When the context is destroyed, so is the instantiated
+    /// graph.
     pub context: ContextId,
     /// For each step, the number of its last node in the worker's graph. A step has two nodes if it
-    /// copies between pageable and other memory.
+    /// copies between pageable memory and other memory.
     ends: Vec<u32>,
     /// The pinned memory through which launches copy pageable memory.
     staging: Mutex<Staging>,
@@ -293,7 +298,8 @@ impl Loaded {
     fn node(&self, place: Position) -> CuResult<u32> {
         match place {
             Position::Graph(place) => self.only_node(place),
-            // A step in a body has one node. They follow those of the graph, in the same order.
+            // A step in a body has exactly one node. The nodes of bodies follow those of the graph,
+            // in the order of the steps.
             Position::Body(place) => {
                 let first = self.ends.last().map_or(0, |last| last + 1);
                 let place = u32::try_from(place).ok();
@@ -364,7 +370,7 @@ impl Library for Guest {
             shared: p.sharedMemBytes,
         };
         launch::check(driver, &function, &shape)?;
-        // SAFETY: the pointers are valid for a launch of this function, as the caller promises.
+        // SAFETY: the caller promises that the pointers are valid for a launch of this function.
         let params = unsafe {
             let parameters = In::from_address(p.kernelParams as usize);
             let extra = In::from_address(p.extra as usize);
@@ -382,7 +388,8 @@ impl Library for Guest {
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
         let Shape { grid, block, shared } = kernel.shape;
-        // cudart looks up the kernel by the member `kern`, even if it has passed the member `func`.
+        // cudart looks up a node's kernel by the member `kern`, even if the program created the
+        // node with the member `func`.
         let kern = library_kernel(&kernel.function);
         let func = if kern == kernel.handle { 0 } else { kernel.handle };
         let node = CUDA_KERNEL_NODE_PARAMS {
@@ -543,8 +550,8 @@ impl Library for Guest {
         Ok(driver()?.handles.insert(Object::GraphExec(Arc::new(exec)))? as CUgraphExec)
     }
 
-    /// An invalid handle of an executable graph results in CUDA_ERROR_INVALID_VALUE, as with
-    /// NVIDIA's driver.
+    /// Returns an instantiated graph by its handle. An invalid handle results in
+    /// CUDA_ERROR_INVALID_VALUE, as with NVIDIA's driver.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
         driver()?.handles.get(exec as Handle).map_err(|_| CuError::INVALID_VALUE)
     }
@@ -567,8 +574,8 @@ impl Library for Guest {
         let encoded = encode(driver, steps, &mut exec.staging.lock())?;
         let Encoded { graph, tokens, ends } = encoded;
         if ends != exec.ends {
-            // A copy now needs two nodes in the worker's graph instead of one, or one instead of
-            // two, because its memory has become pageable or isn't pageable any more.
+            // A copy in the new graph needs two nodes in the worker's graph instead of one, or one
+            // instead of two, because its memory has become pageable or isn't pageable any more.
             host_func::let_go(&tokens);
             let differs = ends.iter().zip(&exec.ends).position(|(new, old)| new != old);
             let node = differs.map(|place| steps[place].id);
@@ -625,14 +632,16 @@ impl Library for Guest {
         let (set, token) = with_step(driver, Some(new), |step, token| {
             let (exec, step) = (exec.id, *step);
             let set = if is_allowed(old, new) {
-                // The change has no effect before the graph's next launch.
+                // The worker need not make the change before the graph's next launch, so there's no
+                // need to wake it now.
                 driver.session.post_ahead(&VcudaGraphExecNodePost { exec, node, step })
             } else {
                 driver.session.call(&VcudaGraphExecNodeSet { exec, node, step })
             };
             (set, token)
         });
-        // Bodies contain no host functions.
+        // Only steps of the graph itself can have a token, because bodies contain no host
+        // functions.
         if let (Some(token), Position::Graph(place)) = (token, place) {
             let (old, kept): (Vec<_>, Vec<_>) =
                 bound.iter().copied().partition(|(at, _)| *at == place && set.is_ok());
@@ -657,7 +666,8 @@ impl Library for Guest {
         let finish = move || {
             drop(users);
             if ended {
-                // If posting the call fails, the session has ended, and the event with it.
+                // Ignore errors: if the call can't be posted, the session has ended, and the event
+                // with it.
                 let _ = driver.session.post(&CuEventDestroyV2 { h_event: event });
             }
         };
@@ -686,7 +696,7 @@ impl Library for Guest {
         if state.users.is_empty() {
             return Ok(());
         }
-        // The event's position says until when the launch needs the user objects.
+        // The launch needs the user objects until the GPU reaches this event.
         let h_event = match exec.loaded.event.get() {
             Some(event) => *event,
             None => {

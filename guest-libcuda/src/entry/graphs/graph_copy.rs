@@ -28,26 +28,29 @@ impl HostCopy {
         };
         for (slice, row) in (0..depth).flat_map(|slice| (0..height).map(move |row| (slice, row))) {
             let (dst, src) = (at(&dst, row, slice) as *mut u8, at(&src, row, slice) as *const u8);
-            // SAFETY: the caller vouches for the addresses.
+            // SAFETY: the caller promises that the addresses are valid for the copy, and so for
+            // this row.
             unsafe { std::ptr::copy(src, dst, width as usize) };
         }
     }
 }
 
-/// The nodes of which a copy consists in the graph that the worker gets.
+/// The nodes that a copy has in the graph that the worker gets.
 pub enum Parts {
-    /// A copy between device-visible addresses.
+    /// A copy between addresses that the GPU can access.
     Copy(CopyStep),
-    /// A host function.
+    /// A host function that copies between two areas of pageable memory.
     Host(HostCopy),
-    /// A host function, and then a copy from pinned memory.
+    /// A host function that copies from pageable to pinned memory, and then a copy from pinned
+    /// memory.
     HostThenCopy(HostCopy, CopyStep),
-    /// A copy to pinned memory, and then a host function.
+    /// A copy to pinned memory, and then a host function that copies from pinned to pageable
+    /// memory.
     CopyThenHost(CopyStep, HostCopy),
 }
 
 impl GraphCopy {
-    /// Returns the number of nodes of which the copy consists.
+    /// Returns the number of nodes that the copy has in the worker's graph.
     pub fn nodes(&self) -> usize {
         1 + usize::from(self.pageable_dst != self.pageable_src)
     }
@@ -57,7 +60,8 @@ impl GraphCopy {
         self.pageable_dst || self.pageable_src
     }
 
-    /// Returns the parts of the copy. `pinned` returns the address of pinned memory of a length.
+    /// Returns the nodes of the copy. `pinned` returns the address of pinned memory with the given
+    /// length.
     pub fn parts(&self, pinned: impl FnOnce(usize) -> CuResult<u64>) -> CuResult<Parts> {
         let CopyStep { dst, src, width, height, depth } = self.step;
         let packed = || -> CuResult<CopySide> {
@@ -96,26 +100,28 @@ impl Drop for Pinned {
         if let Some(found) = found
             && let Kind::Pinned { region } = found.kind
         {
-            // If unpinning the memory fails, the session has ended, or the memory stays pinned
-            // until it ends.
+            // Ignore errors: if unpinning fails, the memory stays pinned until the session ends, or
+            // the session has already ended.
             let _ = unpin(driver, &found, region);
         }
     }
 }
 
-/// The pinned memory of an instantiated graph, with the index of the step that uses it. Launches of
-/// the graph run one after the other, so all of them can use the same memory.
+/// The pinned memory of an instantiated graph. Each block is used by one step, whose index is
+/// stored with it. Launches of the graph run one after the other, so all of them can use the same
+/// memory.
 #[derive(Default)]
 pub struct Staging(Vec<(usize, Pinned)>);
 
 impl Staging {
-    /// Returns the address of pinned memory for a step.
+    /// Returns the address of pinned memory for the step at index `place`.
     pub fn take(&mut self, driver: &Driver, place: usize, len: usize) -> CuResult<u64> {
         if let Some((_, pinned)) = self.0.iter().find(|(at, p)| *at == place && p.len >= len) {
             return Ok(pinned.at);
         }
-        // The earlier memory of this step, if any, may still be in use, so it is kept. A power of
-        // two bounds the memory of a step whose length changes often.
+        // Keep the earlier memory of this step, if any, because it may still be in use. If there is
+        // any, round the length up to a power of two, which bounds the total memory of a step whose
+        // length changes often.
         let before = self.0.iter().any(|(at, _)| *at == place);
         let len = if before { len.checked_next_power_of_two() } else { Some(len) };
         let len = len.ok_or(CuError::OUT_OF_MEMORY)?;
