@@ -1,9 +1,9 @@
-//! File descriptors that stand for exported memory and for memory pools.
+//! File descriptors that represent exported memory and memory pools.
 //!
-//! The descriptor that a program gets is one end of a socket pair, in which a message waits: the
-//! worker's name for the export, or the name and device of the pool. Importers read it without
-//! removing it. This library keeps the other end: it hangs up when all copies of the program's end
-//! have been closed, in all processes.
+//! The descriptor that a program gets is one end of a socket pair. A message in it contains the
+//! worker's name for the export, or the name and device of the pool. Importers read the message
+//! without removing it. This library keeps the other end, which reports a hangup when all processes
+//! have closed all copies of the program's end.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -24,7 +24,8 @@ const POOL: &[u8; 16] = b"virtio-cuda pool";
 const MESSAGE: usize = MEMORY.len() + size_of::<Token>();
 
 struct Export {
-    /// The name, if the worker exports memory. The worker doesn't know which pools are exported.
+    /// The worker's name for the export, or `None` for a pool, because the worker doesn't know
+    /// which pools are exported.
     token: Option<Token>,
     /// This library's end of the socket pair.
     socket: OwnedFd,
@@ -49,25 +50,28 @@ fn send(socket: &OwnedFd, kind: &[u8; 16], words: [u64; 4]) -> bool {
     let mut message = kind.to_vec();
     message.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the message is readable for its length.
+    // SAFETY: the pointer and the length are those of a `Vec`.
     let sent =
         unsafe { libc::send(socket.as_raw_fd(), message.as_ptr().cast(), message.len(), flags) };
     sent == MESSAGE as isize
 }
 
-/// Exports memory with `export`, and returns a descriptor for it.
+/// Exports memory by calling `export`, and returns a descriptor that represents it.
 pub fn export(export: impl FnOnce() -> CuResult<Token>) -> CuResult<OwnedFd> {
     let [socket, descriptor] = socket_pair().map_err(|_| CuError::OPERATING_SYSTEM)?;
-    // The lock is held during the call, so that no other thread ends the same export meanwhile.
+    // Hold the lock during the call, so that no other thread ends an export of the same memory
+    // meanwhile.
     let mut exports = EXPORTS.lock();
     let token = export()?;
     let sent = send(&socket, MEMORY, token);
-    // If nothing was sent, the next `reap` ends the export.
+    // Add the export even if the message wasn't sent. Its descriptor is then closed, so the next
+    // `reap` ends the export.
     exports.push(Export { token: Some(token), socket });
     if sent { Ok(descriptor) } else { Err(CuError::OPERATING_SYSTEM) }
 }
 
-/// Returns a descriptor for a pool. `words` describe the pool to the processes that import it.
+/// Returns a descriptor that represents a pool. `words` describe the pool to the processes that
+/// import it.
 pub fn export_pool(words: [u64; 4]) -> CuResult<OwnedFd> {
     let [socket, descriptor] = socket_pair().map_err(|_| CuError::OPERATING_SYSTEM)?;
     if !send(&socket, POOL, words) {
@@ -77,13 +81,13 @@ pub fn export_pool(words: [u64; 4]) -> CuResult<OwnedFd> {
     Ok(descriptor)
 }
 
-/// Returns the name of the export for which a descriptor stands.
+/// Returns the worker's name for the export that a descriptor represents.
 pub fn token_of(descriptor: RawFd) -> CuResult<Token> {
     message_of(descriptor, MEMORY)
 }
 
-/// Returns the words that describe the pool for which a descriptor stands. Another program can have
-/// made them up.
+/// Returns the words that describe the pool that a descriptor represents. Another program may have
+/// forged them.
 pub fn pool_of(descriptor: RawFd) -> CuResult<[u64; 4]> {
     message_of(descriptor, POOL)
 }
@@ -91,8 +95,8 @@ pub fn pool_of(descriptor: RawFd) -> CuResult<[u64; 4]> {
 fn message_of(descriptor: RawFd, kind: &[u8; 16]) -> CuResult<[u64; 4]> {
     let mut message = [0u8; MESSAGE];
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT | libc::MSG_TRUNC;
-    // SAFETY: the buffer is writable for its length. With MSG_TRUNC, the result may be larger, but
-    // no more is written.
+    // SAFETY: the pointer and the length are those of an array. With MSG_TRUNC, the result may be
+    // larger, but no more bytes are written.
     let len = unsafe { libc::recv(descriptor, message.as_mut_ptr().cast(), MESSAGE, flags) };
     if len < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBADF) {
         return Err(CuError::UNKNOWN);
@@ -108,7 +112,7 @@ fn message_of(descriptor: RawFd, kind: &[u8; 16]) -> CuResult<[u64; 4]> {
 }
 
 /// Ends the exports whose descriptors have all been closed, so that their memory can be freed.
-/// Returns whether there were any.
+/// Returns whether any export was ended.
 pub fn reap(driver: &Driver) -> bool {
     let mut exports = EXPORTS.lock();
     if exports.is_empty() {
@@ -118,12 +122,12 @@ pub fn reap(driver: &Driver) -> bool {
         std::mem::take(&mut *exports).into_iter().partition(|export| is_closed(&export.socket));
     *exports = open;
     let mut ended: Vec<Token> = closed.into_iter().filter_map(|export| export.token).collect();
-    // Several descriptors can stand for the same memory.
+    // Other descriptors for the same memory may still be open. Don't end these exports.
     ended.retain(|token| !exports.iter().any(|export| export.token == Some(*token)));
     ended.sort_unstable();
     ended.dedup();
     for token in &ended {
-        // If the call fails, the session has ended, and the export with it.
+        // Ignore errors: if the call fails, the session has ended, and the export with it.
         let _ = driver.session.call(&VcudaMemWithdraw { token: *token });
     }
     !ended.is_empty()
@@ -165,10 +169,11 @@ mod tests {
         let [one, other] = socket_pair().unwrap();
         assert_eq!(token_of(one.as_raw_fd()), Err(CuError::INVALID_VALUE), "no message");
         for message in [&b"short"[..], &[0; MESSAGE], &[7; MESSAGE + 1]] {
-            // SAFETY: the message is readable for its length.
+            // SAFETY: the pointer and the length are those of a slice.
             unsafe { libc::send(other.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
             assert_eq!(token_of(one.as_raw_fd()), Err(CuError::INVALID_VALUE));
-            // SAFETY: the buffer may be empty, since the message is only removed.
+            // SAFETY: the buffer has 0 bytes, so nothing is written. The call only removes the
+            // message.
             unsafe { libc::recv(one.as_raw_fd(), std::ptr::null_mut(), 0, 0) };
         }
         assert_eq!(token_of(-1), Err(CuError::UNKNOWN));

@@ -1,7 +1,7 @@
-//! Copies between the GPU and pageable memory through the arena, in pieces. This thread and the
-//! helpers ([`copiers`]) copy between the arena and the program's memory, while the GPU copies other
-//! pieces. Only this thread talks to the worker, so the pieces keep their place in the order of its
-//! commands.
+//! Copies between the GPU and pageable memory through the arena, in pieces. The calling thread and
+//! the helpers ([`copiers`]) copy between the arena and the program's memory, while the GPU copies
+//! other pieces. Only the calling thread sends commands to the worker, so the copy keeps its place
+//! in the order of the thread's commands.
 //!
 //! docs/design/copies.md explains the limits here.
 
@@ -22,11 +22,11 @@ pub const PIECE: usize = 1 << 20;
 const SHARED_PIECE: usize = 256 << 10;
 /// The length of a piece of a copy without helpers.
 const ALONE_PIECE: usize = 128 << 10;
-/// The minimum length of a copy in which helpers take part. This thread would have done most of a
-/// shorter copy before a helper wakes up.
+/// The minimum length of a copy in which helpers take part. The calling thread would have finished
+/// most of a shorter copy before a helper wakes up.
 const SHARED: usize = 1 << 20;
-/// The minimum number of pieces that keep both the GPU and this thread busy. It leaves room in the
-/// arena for other threads.
+/// The maximum number of pieces in flight if there are few helpers. This many keep both the GPU and
+/// the calling thread busy, and leave room in the arena for other threads.
 const IN_FLIGHT: usize = 6;
 
 /// A copy of contiguous bytes.
@@ -35,9 +35,9 @@ pub struct Copy {
     pub dst: u64,
     pub src: u64,
     pub len: usize,
-    /// The id of the stream that the copy is queued in.
+    /// The id of the stream in which the copy is queued.
     pub stream: StreamId,
-    /// Whether to return only when the program may reuse its own memory.
+    /// Whether the call returns only when the program may reuse its own memory.
     pub blocking: bool,
 }
 
@@ -54,13 +54,15 @@ fn piece_of(len: usize) -> usize {
     }
 }
 
-/// Returns how many pieces can be in flight: two for each thread that copies.
+/// Returns the maximum number of pieces in flight: two for each thread that copies, but at least
+/// [`IN_FLIGHT`].
 fn in_flight() -> usize {
     IN_FLIGHT.max(2 * (copiers::helpers() + 1))
 }
 
 /// Allocates a part of the arena for a piece of a copy. As long as no part is free, calls
-/// `finish_own`, which must finish one of the caller's own pieces or return false if it has none.
+/// `finish_own`, which must finish one of the caller's pieces, or return false if the caller has
+/// none.
 pub fn take_part(
     driver: &Driver,
     len: usize,
@@ -80,8 +82,9 @@ pub fn take_part(
     }
 }
 
-/// Like [`take_part`], but returns `None` instead of waiting if other pieces of the copy are in
-/// flight.
+/// Allocates a part of the arena for the next piece of a copy. If it is the copy's first piece in
+/// flight, waits for a free part, as [`take_part`] does. Otherwise, returns `None` instead of
+/// waiting.
 fn next_part(driver: &Driver, arena: &Arena, len: usize, first: bool) -> CuResult<Option<Part>> {
     if first {
         return take_part(driver, len, || Ok(false)).map(Some);
@@ -96,7 +99,7 @@ fn next_part(driver: &Driver, arena: &Arena, len: usize, first: bool) -> CuResul
 #[derive(Clone, Copy)]
 struct Piece {
     part: Part,
-    /// The offset in the copy.
+    /// The piece's offset in the copy.
     at: usize,
     len: usize,
 }
@@ -129,8 +132,9 @@ pub unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     let arena = session.arena()?;
     let run = |job: Job| {
-        // SAFETY: the destination is a part of the arena that belongs to this copy, and has room for
-        // the bytes. The source is valid, as the caller promises: `upload` returns after the batch.
+        // SAFETY: the destination is a part of the arena that belongs to this copy and has room for
+        // the bytes. The caller of `upload` promises that the source is valid, and `upload` returns
+        // only after the batch, in which this runs.
         unsafe {
             copy_from(job.from, std::slice::from_raw_parts_mut(job.to as *mut u8, job.len));
         }
@@ -160,10 +164,10 @@ struct Upload<'a> {
     driver: &'a Driver,
     arena: &'a Arena,
     copy: Copy,
-    /// The number of bytes that have a part of the arena, or had one.
+    /// The number of bytes of the copy for which parts of the arena have been taken so far.
     taken: usize,
     copied: Copied,
-    /// The pieces that the worker may be reading.
+    /// The pieces that were sent to the worker, which may still be reading them.
     sent: VecDeque<(Part, Pending)>,
     /// The first error.
     result: CuResult,
@@ -182,7 +186,7 @@ impl Upload<'_> {
             match self.copied.take(batch.wait()) {
                 Some(piece) => self.send(piece),
                 None if !self.has_more() => return,
-                // The arena is full.
+                // The arena has no room for the next piece, so finish one.
                 None => drop(self.finish_first()),
             }
         }
@@ -192,8 +196,8 @@ impl Upload<'_> {
         self.result.is_ok() && self.taken < self.copy.len
     }
 
-    /// Begins to copy the next piece, if the arena has room for it. If no piece is in flight, waits for
-    /// room.
+    /// Begins to copy the next piece, if the arena has room for it. If no piece is in flight, waits
+    /// for room. Returns whether a piece was begun.
     fn take(&mut self, batch: &mut Batch<'_>) -> bool {
         let session = &self.driver.session;
         while self.sent.front().is_some_and(|(_, pending)| session.is_answered(pending)) {
@@ -219,7 +223,7 @@ impl Upload<'_> {
         true
     }
 
-    /// Has the worker copy a piece to the GPU.
+    /// Sends a command to the worker that copies a piece to the GPU.
     fn send(&mut self, piece: Piece) {
         let staged = VcudaCopyInStaged {
             dst: self.copy.dst + piece.at as u64,
@@ -237,10 +241,12 @@ impl Upload<'_> {
         }
     }
 
-    /// Waits until the worker has copied the first piece that was sent. Returns whether there was one.
+    /// Waits until the worker has copied the first piece that was sent. Returns whether there was
+    /// one.
     fn finish_first(&mut self) -> bool {
         let Some((part, pending)) = self.sent.pop_front() else { return false };
-        // If the session has ended, don't free the part: the worker may still read it.
+        // If the session has ended, `finish` fails. The part isn't freed then, because the worker
+        // may still read it.
         let finished = self.driver.session.finish(pending).and_then(|replied| {
             self.arena.give(part);
             replied.result()
@@ -261,15 +267,15 @@ impl Upload<'_> {
 /// The destination must be valid for writing `copy.len` bytes.
 pub unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     let arena = driver.session.arena()?;
-    // If the last page hasn't been allocated, the others probably haven't, either.
+    // If the last page hasn't been allocated, the other pages probably haven't been, either.
     let fresh = is_shared(copy.len) && is_fresh(copy.dst as usize + copy.len - 1);
     let run = |job: Job| {
         if fresh {
             populate(job.to, job.len);
         }
         // SAFETY: the source is a part of the arena that belongs to this copy, and the worker has
-        // filled it and is done with it. The destination is valid, as the caller promises:
-        // `download` returns after the batch.
+        // filled it and replied. The caller of `download` promises that the destination is valid,
+        // and `download` returns only after the batch, in which this runs.
         unsafe { copy_to(job.to, std::slice::from_raw_parts(job.from as *const u8, job.len)) };
     };
     copiers::with(is_shared(copy.len), &run, |batch| {
@@ -291,9 +297,9 @@ struct Download<'a> {
     driver: &'a Driver,
     arena: &'a Arena,
     copy: Copy,
-    /// The number of bytes that the worker was asked for.
+    /// The number of bytes of the copy that were requested from the worker so far.
     asked: usize,
-    /// The pieces that the worker may be writing.
+    /// The pieces that were requested from the worker, which may still be writing them.
     asked_for: VecDeque<(Piece, Pending)>,
     copied: Copied,
     /// The first error.
@@ -301,7 +307,8 @@ struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// Has the worker copy all pieces to the arena, and copies each to the program's memory.
+    /// Requests all pieces from the worker, which copies them to the arena, and copies each to the
+    /// program's memory.
     fn run(&mut self, batch: &mut Batch<'_>) {
         let session = &self.driver.session;
         loop {
@@ -325,8 +332,8 @@ impl Download<'_> {
         }
     }
 
-    /// Has the worker copy the next piece, if the arena has room for it. If no piece is in flight,
-    /// waits for room.
+    /// Requests the next piece from the worker, if the arena has room for it. If no piece is in
+    /// flight, waits for room. Returns whether a piece was requested.
     fn ask(&mut self, batch: &Batch<'_>) -> bool {
         let in_flight = self.asked_for.len() + batch.outstanding();
         if in_flight >= self::in_flight() {
@@ -361,11 +368,12 @@ impl Download<'_> {
         }
     }
 
-    /// Waits for the piece that the worker was asked for first, and begins to copy it to the program's
-    /// memory. Returns whether there was one.
+    /// Waits for the piece that was requested first, and begins to copy it to the program's memory.
+    /// Returns whether there was one.
     fn receive(&mut self, batch: &mut Batch<'_>) -> bool {
         let Some((piece, pending)) = self.asked_for.pop_front() else { return false };
-        // If the session has ended, don't free the part: the worker may still write to it.
+        // If the session has ended, `finish` fails. The part isn't freed then, because the worker
+        // may still write to it.
         match self.driver.session.finish(pending).map(|replied| replied.result()) {
             Ok(Ok(())) => {
                 let (from, to) =

@@ -1,6 +1,7 @@
-//! Copies. If the GPU can access both sides, the worker just copies. If the program can, but the GPU
-//! can't, the calling thread copies. Other data in the program's pageable memory is sent in commands
-//! or replies if it is short, and otherwise through the arena ([`staged`]).
+//! Copies of contiguous bytes. If the program can access the source and the destination, the
+//! calling thread copies. If the GPU can access them, the worker copies. Otherwise, one of them is
+//! pageable memory and the other is device memory. The data is then sent in commands or replies if
+//! it's short, and through the arena if it's longer ([`staged`]).
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
@@ -23,12 +24,12 @@ use std::collections::VecDeque;
 ///
 /// If the source or destination is in pageable memory, it must be valid for `copy.len` bytes.
 pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
-    // SAFETY: pageable memory is valid, as the caller promises.
+    // SAFETY: the caller promises that pageable memory is valid for `copy.len` bytes.
     unsafe { copy_between(driver, copy, Sides::default()) }
 }
 
-/// The sides of a copy that must be memory that the GPU can access, because the entry point says
-/// so.
+/// The sides of a copy that must be memory that the GPU can access, because the entry point's name
+/// says so.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sides {
     pub dst_on_device: bool,
@@ -36,8 +37,8 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Returns where the memory of a copy is. Fails if an address must be accessible to the GPU and
-    /// isn't.
+    /// Returns where the memory of a copy is. Fails if the GPU can't access an address that must be
+    /// accessible to it.
     pub fn places(
         self,
         driver: &Driver,
@@ -54,7 +55,8 @@ impl Sides {
     }
 }
 
-/// Like [`copy`], but fails if an address that must be accessible to the GPU isn't.
+/// Copies between any two kinds of memory, as [`copy`] does, but fails if the GPU can't access an
+/// address that must be accessible to it.
 ///
 /// # Safety
 ///
@@ -67,16 +69,16 @@ pub unsafe fn copy_between(driver: &Driver, copy: Copy, sides: Sides) -> CuResul
     match Route::between((dst, copy.dst), (src, copy.src)) {
         Route::OnHost { dst, src } => {
             synchronize(driver, copy.stream)?;
-            // SAFETY: both sides are memory of the program. Pageable memory is valid, as the caller
-            // promises, and `places` has checked the other memory.
+            // SAFETY: both sides are memory of the program. The caller promises that pageable
+            // memory is valid, and `places` has checked that other memory is in an allocation.
             unsafe { copy_within(src as usize, dst as usize, copy.len) };
             Ok(())
         }
         Route::OnGpu { dst, src, host } => {
             let wire = VcudaCopy { dst, src, len: copy.len, h_stream: copy.stream };
             driver.session.post(&wire)?;
-            // As with the real driver, a copy within GPU memory never waits, even if it is
-            // blocking.
+            // As with NVIDIA's driver, even a blocking copy doesn't wait if the program can access
+            // neither side.
             if copy.blocking && host { synchronize(driver, copy.stream) } else { Ok(()) }
         }
         // SAFETY: the caller promises that a pageable source is valid to read.
@@ -98,7 +100,8 @@ pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
     result.inspect(|()| settled::note(sent, Some(stream)))
 }
 
-/// Waits for all work in a stream, unless this thread has already waited for all of it.
+/// Waits for all work in a stream, unless this thread has already waited for it and no command has
+/// been sent since.
 fn settle(driver: &Driver, stream: StreamId) -> CuResult {
     if settled::covers(driver.session.sent(), stream) {
         return Ok(());
@@ -115,14 +118,15 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     if copy.len <= INLINE_COPY_MAX {
         if copy.blocking {
-            // The real driver also waits for the work before the copy, but not for the copy.
+            // NVIDIA's driver also waits for the work before such a copy, but not for the copy
+            // itself.
             settle(driver, copy.stream)?;
         }
-        // SAFETY: the source is valid, as the caller promises.
+        // SAFETY: the caller promises that the source is valid for `copy.len` bytes.
         let data = unsafe { bytes_at(copy.src as usize, copy.len) };
         return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });
     }
-    // SAFETY: the source is valid, as the caller promises.
+    // SAFETY: the caller promises that the source is valid for `copy.len` bytes.
     unsafe { staged::upload(driver, copy) }
 }
 
@@ -133,9 +137,9 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
 /// The destination must be valid for writing `copy.len` bytes.
 unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     let result = match copy.len <= INLINE_COPY_MAX {
-        // SAFETY: the destination is valid, as the caller promises.
+        // SAFETY: the caller promises that the destination is valid for `copy.len` bytes.
         true => unsafe { download_inline(driver, copy) },
-        // SAFETY: as above.
+        // SAFETY: the caller promises that the destination is valid for `copy.len` bytes.
         false => unsafe { staged::download(driver, copy) },
     };
     driver.flush_output();
@@ -152,7 +156,7 @@ unsafe fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
     let call = VcudaCopyOut { src: copy.src, len: copy.len, h_stream: copy.stream };
     let pending = driver.session.begin(&call, copy.len + 16)?;
     let bytes = driver.session.finish(pending)?.into_result()?;
-    // SAFETY: the destination is valid, as the caller promises.
+    // SAFETY: the caller promises that the destination is valid for `copy.len` bytes.
     unsafe { store_inline(&bytes, copy) }
 }
 
@@ -166,7 +170,8 @@ unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
     if answer.data.len() != copy.len {
         return Err(CuError::UNKNOWN);
     }
-    // SAFETY: the destination is valid, as the caller promises.
+    // SAFETY: the caller promises that the destination is valid for `copy.len` bytes, which is the
+    // length of the data.
     unsafe { copy_to(copy.dst as usize, &answer.data) };
     Ok(())
 }
@@ -183,7 +188,7 @@ pub unsafe fn download_rows(driver: &Driver, rows: impl Iterator<Item = Copy>) -
     let finish_first = |own: &mut VecDeque<(Pending, Copy)>| -> CuResult<bool> {
         let Some((pending, row)) = own.pop_front() else { return Ok(false) };
         let bytes = session.finish(pending)?.into_result()?;
-        // SAFETY: the row's destination is valid, as the caller promises.
+        // SAFETY: the caller promises that the destination of every row is valid.
         unsafe { store_inline(&bytes, row) }?;
         Ok(true)
     };

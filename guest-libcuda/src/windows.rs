@@ -1,8 +1,9 @@
 //! Address ranges that this process and its worker use for the same memory.
 //!
-//! Device memory lies in one window and pinned host memory in another, at the same addresses on
-//! both sides. Both are reserved here, so that the program can't map anything there: the value of a
-//! pointer determines its kind.
+//! Device memory lies in one address window and pinned host memory in another. (They have nothing
+//! to do with the windows in which GPU time is divided.) This module reserves both in this process,
+//! so that the program can't map anything there. The value of a pointer then determines the kind of
+//! its memory.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -11,13 +12,13 @@ use std::ops::Range;
 
 pub use guest_transport::{PINNED_WINDOW as PINNED, is_pinned};
 
-/// The window for device memory.
+/// The address window for device memory.
 pub const DEVICE: Range<usize> =
     protocol::windows::DEVICE.start as usize..protocol::windows::DEVICE.end as usize;
 
 /// Reserves a range of addresses, which becomes inaccessible and uses no memory.
 pub fn reserve(range: Range<usize>) -> io::Result<()> {
-    // SAFETY: NOREPLACE makes the call fail where anything is mapped already.
+    // SAFETY: because of NOREPLACE, the call fails instead of replacing a mapping that exists.
     let at = unsafe {
         libc::mmap(
             range.start as *mut libc::c_void,
@@ -35,29 +36,30 @@ pub fn reserve(range: Range<usize>) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     if at as usize != range.start {
-        // Kernels before 4.17 ignore NOREPLACE and treat the address only as a hint.
-        // SAFETY: the mapping was just made and is not used.
+        // Kernels before 4.17 ignore NOREPLACE and treat the address only as a hint, so the mapping
+        // may be elsewhere.
+        // SAFETY: the mapping was just made, and nothing uses it.
         unsafe { libc::munmap(at, range.len()) };
         return Err(io::Error::from_raw_os_error(libc::EEXIST));
     }
     Ok(())
 }
 
-/// Releases a reservation.
+/// Releases a range that [`reserve`] has reserved.
 pub fn release(range: Range<usize>) {
-    // SAFETY: the range was reserved by `reserve`, and nothing was put into it.
+    // SAFETY: `reserve` has reserved the range, and nothing was mapped in it since.
     unsafe { libc::munmap(range.start as *mut libc::c_void, range.len()) };
 }
 
-/// The size of a page.
+/// The size of a page in bytes.
 pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// Ranges of GPU memory outside the windows, by start address. They stay reserved, so that the
-/// program's own memory is never mistaken for GPU memory.
+/// Ranges of GPU memory outside the address windows, by start address. They stay reserved, so that
+/// the program's own memory is never mistaken for GPU memory.
 static FOREIGN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// Reserves the addresses of GPU memory that lies outside the windows. Fails if the program already
-/// has memory there.
+/// Reserves the addresses of GPU memory that lies outside the address windows. Fails if the program
+/// already has memory there.
 pub fn keep(base: u64, len: usize) -> io::Result<()> {
     let start = base as usize & !(PAGE - 1);
     let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);
@@ -68,8 +70,8 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     for gap in gaps(&foreign, start..end) {
         match reserve(gap.clone()) {
             Ok(()) => {}
-            // This process can't map the address (a user-mode Linux guest has fewer addresses than
-            // its host), so the program can't have memory there either.
+            // No process here can map the address (a user-mode Linux guest has fewer addresses than
+            // its host), so the program can't have memory there.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {}
             Err(error) => return Err(error),
         }
@@ -78,8 +80,9 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the program zero-filled memory at the addresses of GPU memory that lies outside the windows,
-/// for its copy of that memory. Fails if the program has memory there that isn't such a copy.
+/// Gives the program zero-filled memory at the addresses of GPU memory that lies outside the
+/// address windows, for its copy of a managed variable. Fails if the program has memory there that
+/// isn't such a copy.
 pub fn provide(base: u64, len: usize) -> io::Result<()> {
     let start = base as usize & !(PAGE - 1);
     let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);
@@ -87,8 +90,8 @@ pub fn provide(base: u64, len: usize) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::EEXIST));
     }
     keep(base, len)?;
-    // SAFETY: all pages are reservations of this module, or were provided for another variable in
-    // the same page, whose contents don't change.
+    // SAFETY: this module has reserved all of these pages, or provided them for another variable in
+    // the same page. Changing the protection doesn't change the contents.
     let result = unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         libc::mprotect(start as *mut libc::c_void, end - start, access)
@@ -96,7 +99,7 @@ pub fn provide(base: u64, len: usize) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Returns the parts of a range that don't overlap any of the taken ranges.
+/// Returns the parts of a range that don't overlap any of the ranges in `taken`.
 fn gaps(taken: &BTreeMap<usize, usize>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     let mut from = range.start;
@@ -136,9 +139,10 @@ mod tests {
         provide(base, 2 * PAGE).unwrap();
         // SAFETY: the pages were provided for this range.
         unsafe { (base as *mut u64).write(7) };
-        // Another variable in the same page, whose contents stay.
+        // Provide another variable in the same page. The contents of the first one must stay the
+        // same.
         provide(base + 64, 8).unwrap();
-        // SAFETY: as above.
+        // SAFETY: the pages were provided for this variable.
         assert_eq!(unsafe { (base as *const u64).read() }, 7);
         let own = Box::new([0u8; 16]);
         assert!(provide(own.as_ptr() as u64, 16).is_err());
@@ -153,7 +157,8 @@ mod tests {
         let free = 0x3800_0000_0000;
         keep(free + 100, 10).unwrap();
         keep(free, 2 * PAGE).unwrap();
-        // No process can have memory there.
+        // No process can map this address, so the program has no memory there, and `keep` must
+        // succeed.
         keep(0xffff_8000_0000_0000, PAGE).unwrap();
         assert!(reserve(free as usize..free as usize + PAGE).is_err());
     }

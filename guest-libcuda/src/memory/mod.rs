@@ -32,7 +32,7 @@ pub enum Kind {
     Global,
     /// Memory from `cuMemCreate` that was mapped with `cuMemMap`.
     Mapped,
-    /// Memory from `cuMemHostAlloc`, with a region of its own.
+    /// Memory from `cuMemHostAlloc` that has its own region.
     Pinned { region: u32 },
     /// Memory from `cuMemHostAlloc` that was cut from a slab.
     PinnedPiece,
@@ -66,8 +66,9 @@ impl Kind {
         matches!(self, Kind::Managed { .. } | Kind::ManagedVariable)
     }
 
-    /// Returns whether the program can access this kind. The program's copy of a managed variable
-    /// is the same as the GPU's after a call that waits.
+    /// Returns whether the program can access this kind of memory. A managed variable counts,
+    /// because the program has a copy of it, which equals the GPU's after a call that waits for the
+    /// GPU.
     fn is_on_host(self) -> bool {
         !self.is_device() || self == Kind::ManagedVariable
     }
@@ -93,9 +94,10 @@ pub struct Allocation {
     pub context: usize,
     /// Ordinal of the memory's device.
     pub device: i32,
-    /// CU_POINTER_ATTRIBUTE_BUFFER_ID.
+    /// The attribute CU_POINTER_ATTRIBUTE_BUFFER_ID.
     pub id: u64,
-    /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. Copies always behave as it requires.
+    /// The attribute CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. It has no effect, because copies always
+    /// behave as it requires.
     pub sync_memops: bool,
 }
 
@@ -106,16 +108,18 @@ pub struct Memory {
     /// The size of each range of addresses that the program has reserved, by its start.
     reserved: RwLock<BTreeMap<u64, u64>>,
     next_id: AtomicU64,
-    /// Whether any memory has ever had different addresses for the GPU and for the program.
+    /// Whether the GPU and the program have ever used different addresses for the same memory.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
-    /// Locked while a slab is being created, so that several threads don't each create one, and while
-    /// a piece is added to the map, so that a context doesn't end in between.
+    /// Locked while a slab is being created, so that several threads don't each create one. Also
+    /// locked while a piece is added to the map, so that its context isn't destroyed between taking
+    /// the piece and adding it.
     pub slabs: Mutex<Slabs>,
     /// The number of commands that the session had sent when all its contexts were last idle.
     pub idle: AtomicU64,
-    /// Locked while memory is being registered, so that no two threads register the same memory,
-    /// and each region is used before another thread attaches one at the same address.
+    /// Locked while memory is being registered, so that no two threads register the same memory.
+    /// This also ensures that a new region is registered with the GPU before another thread
+    /// attaches a region at the same address.
     pub registering: Mutex<SinglePages>,
     /// The hints of each managed allocation, by its address.
     pub managed: Mutex<BTreeMap<u64, Managed>>,
@@ -167,7 +171,7 @@ impl Memory {
         }
     }
 
-    /// Like [`find`](Self::find), but takes the address that the GPU uses.
+    /// Returns the allocation that contains an address that the GPU uses.
     pub fn find_device(&self, address: u64) -> Option<Allocation> {
         self.find(address).filter(|found| found.device_address == found.base).or_else(|| {
             if !self.aliases.load(Ordering::Relaxed) {
@@ -207,8 +211,8 @@ impl Memory {
         }
     }
 
-    /// Returns whether `len` bytes from an address in `found` are in the map. Only mappings of
-    /// `cuMemMap` can continue each other.
+    /// Returns whether all of the `len` bytes from an address in `found` are allocated. A range can
+    /// extend over several allocations only if they are adjacent mappings of `cuMemMap`.
     fn reaches(&self, found: &Allocation, address: u64, len: u64) -> bool {
         let Some(end) = address.checked_add(len) else { return false };
         let mut at = found.base + found.len;
@@ -223,20 +227,20 @@ impl Memory {
         end <= at
     }
 
-    /// Removes the memory of a destroyed context from the map. Returns the host memory and the slabs,
-    /// whose regions the caller must release.
+    /// Removes the memory of a destroyed context from the map. Returns the host memory and the
+    /// slabs, of which the caller must release the regions.
     pub fn forget_context(&self, context: usize) -> (Vec<Allocation>, Vec<Slab>) {
         let mut slabs = self.slabs.lock();
         let mut map = self.map.write();
-        // A managed variable ends with its library.
+        // A managed variable isn't removed with a context, but with its library.
         let ends = |a: &Allocation| a.context == context && a.kind != Kind::ManagedVariable;
         let gone = map.extract_if(.., |_, allocation| ends(allocation));
         let gone = gone.map(|(_, allocation)| allocation).filter(|a| !a.kind.is_device());
         (gone.collect(), slabs.forget_context(context))
     }
 
-    /// Returns the error of registering a range that overlaps host memory from CUDA: one that is
-    /// registered already, or one that can't be.
+    /// Fails if a range overlaps host memory that is registered already, or host memory from CUDA,
+    /// which can't be registered.
     pub fn check_unregistered(&self, base: u64, len: u64) -> CuResult {
         let map = self.map.read();
         let last = map.range(..base.saturating_add(len)).next_back().map(|(_, last)| last);

@@ -1,10 +1,10 @@
-//! Addresses in the window for pinned memory.
+//! Allocates addresses in the address window for pinned memory.
 
 use crate::ranges::FreeRanges;
 use crate::windows::PINNED;
 use parking_lot::Mutex;
 
-/// Allocates addresses in the window for pinned memory.
+/// The free addresses in the address window for pinned memory.
 pub struct PinnedAddresses(Mutex<FreeRanges>);
 
 impl Default for PinnedAddresses {
@@ -21,7 +21,8 @@ impl PinnedAddresses {
         self.0.lock().take(len as u64).map(|at| at as usize)
     }
 
-    /// Frees a range. The caller must have reserved its addresses again.
+    /// Frees a range of addresses. The caller must have replaced the mapping there with a
+    /// reservation.
     pub fn give(&self, at: usize, len: usize) {
         self.0.lock().give(at as u64, len as u64);
     }

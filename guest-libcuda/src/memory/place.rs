@@ -1,29 +1,29 @@
-//! How a copy reaches the memory on its two sides.
+//! The routes by which a copy reaches the memory at its source and destination.
 
-/// How a copy can reach the memory at an address.
+/// The ways in which a copy can reach the memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The GPU can access the memory, at `address`. `host` is the address at which the program can
-    /// access it, if it can.
+    /// access the memory, if it can.
     Visible { address: u64, host: Option<u64> },
     /// The program's own memory, which the GPU can't access directly.
     Pageable,
 }
 
-/// The way that the bytes of a copy take. Addresses are those of the GPU, unless it can't access the
-/// memory.
+/// The route of a copy's bytes. Each address is that at which the GPU accesses the memory, or the
+/// program's address if the GPU can't access the memory or isn't involved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// The program can access both sides. The calling thread waits for the work that was queued
-    /// before the copy, and then copies, as with the real driver. The worker isn't involved, because
-    /// the driver would make it wait, too.
+    /// The program can access the source and the destination. As with NVIDIA's driver, the calling
+    /// thread waits for the work that was queued before the copy, and then copies. The worker
+    /// doesn't copy, because its driver would make it wait, too.
     OnHost { dst: u64, src: u64 },
     /// The GPU copies. `host` says whether the program can access the source or the destination, so
     /// that a blocking copy must wait.
     OnGpu { dst: u64, src: u64, host: bool },
-    /// From pageable memory to memory that only the GPU can access.
+    /// A copy from pageable memory to memory that only the GPU can access.
     Up { dst: u64, src: u64 },
-    /// From memory that only the GPU can access to pageable memory.
+    /// A copy from memory that only the GPU can access to pageable memory.
     Down { dst: u64, src: u64 },
 }
 

@@ -1,15 +1,15 @@
 //! Pages that are pinned for registered memory that lies in a single page.
 //!
-//! Programs register small buffers from `malloc`, many of which can be in one page. All of them use
-//! the same region, so that the page isn't pinned and charged for each of them. Longer memory has a
-//! region of its own: it can share only its first and its last page with other memory, and pages of
-//! a shared region could stay pinned after their memory was unregistered.
+//! Programs register small buffers from `malloc`, many of which can be in one page. All buffers in
+//! a page use the same region, so that the page is pinned and charged only once. Memory that spans
+//! several pages has its own region. It can share only its first and its last page with other
+//! memory. If its region were shared, its other pages could stay pinned after it was unregistered.
 
 use std::collections::BTreeMap;
 
 struct Page {
     region: u32,
-    /// Number of registrations that use the region. At least 1.
+    /// The number of registrations that use the region. At least 1.
     registrations: usize,
 }
 

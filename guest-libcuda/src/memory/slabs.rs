@@ -1,7 +1,8 @@
 //! Slabs of pinned memory, from which small allocations of pinned memory are cut.
 //!
-//! To pin memory, the library asks the guest driver for pages and the worker to register them with the
-//! GPU. That takes hundreds of microseconds, and some programs allocate hundreds of small buffers.
+//! To pin memory, the library asks the guest driver for pages and the worker to register them with
+//! the GPU. That takes hundreds of microseconds, which is too much for programs that allocate
+//! hundreds of small buffers.
 
 use crate::ranges::FreeRanges;
 use crate::windows::PAGE;
@@ -15,7 +16,7 @@ const LARGEST_SLAB: usize = 1 << 20;
 /// The properties that all allocations of a slab share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Handle of the context that owns the memory.
+    /// The handle of the context that owns the memory.
     pub context: usize,
     /// The flags of `cuMemHostAlloc`.
     pub flags: u32,
@@ -26,7 +27,7 @@ pub struct Slab {
     pub at: usize,
     pub len: usize,
     pub region: u32,
-    /// The address that the GPU uses.
+    /// The address at which the GPU accesses the slab.
     pub device_address: u64,
     class: Class,
     free: FreeRanges,
@@ -59,7 +60,7 @@ pub struct Piece {
 }
 
 impl Slabs {
-    /// Cuts memory from a slab of this class. Returns `None` if none has room.
+    /// Cuts memory from a slab of this class. Returns `None` if no slab has room.
     pub fn take(&mut self, class: Class, bytes: usize) -> Option<Piece> {
         let len = bytes.next_multiple_of(PAGE);
         self.0.iter_mut().filter(|slab| slab.class == class).find_map(|slab| {
@@ -70,8 +71,9 @@ impl Slabs {
         })
     }
 
-    /// Returns the length of the next slab of this class: as much as all others together, within
-    /// limits, so that a program with few allocations pins little memory for them.
+    /// Returns the length of the next slab of this class: the total length of the slabs of this
+    /// class that exist, within limits, so that a program with few allocations pins little memory
+    /// for them.
     pub fn next_len(&self, class: Class) -> usize {
         let of_class = self.0.iter().filter(|slab| slab.class == class);
         of_class.map(|slab| slab.len).sum::<usize>().clamp(FIRST_SLAB, LARGEST_SLAB)
@@ -82,8 +84,8 @@ impl Slabs {
         self.0.push(slab);
     }
 
-    /// Makes a piece available again. Returns a slab that the caller must release, if any: of each
-    /// class, at most one empty slab is kept.
+    /// Makes a piece available again. If this makes a slab empty, and another slab of the class is
+    /// empty already, removes and returns the slab. The caller must release it.
     pub fn give(&mut self, at: usize, bytes: usize) -> Option<Slab> {
         let len = bytes.next_multiple_of(PAGE);
         let index = self.0.iter().position(|slab| slab.range().contains(&at))?;

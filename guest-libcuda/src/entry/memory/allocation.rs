@@ -27,7 +27,8 @@ pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
     note_on(driver, address, len, (kind, current()?.device))
 }
 
-/// Like [`note`], for memory on another device.
+/// Adds memory that the worker has allocated on the device `device` to the map of the program's
+/// memory.
 pub fn note_on(driver: &Driver, address: u64, len: usize, (kind, device): (Kind, i32)) -> CuResult {
     let context = current()?;
     windows::keep(address, len).map_err(|error| {
@@ -116,7 +117,8 @@ entries! {
     fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) {
         let driver = context::driver()?;
         let found = driver.memory.find(address);
-        // Registered host memory may have another address on the GPU.
+        // The address may be that at which the GPU accesses registered host memory, which can
+        // differ from the program's address.
         let alias = || driver.memory.find_device(address).map(|a| (a.device_address, a));
         let found = found.map(|a| (a.base, a)).or_else(alias);
         let (start, found) = found.ok_or(CuError::NOT_FOUND)?;

@@ -33,8 +33,8 @@ pub struct BoxCopy {
     pub depth: usize,
 }
 
-/// The source or destination of a copy: the address of its first byte, and the distances between
-/// rows and between slices.
+/// The source or destination of a copy: the address of its first byte, and the distances in bytes
+/// between rows and between slices.
 #[derive(Clone, Copy)]
 pub struct Side {
     pub address: u64,
@@ -49,7 +49,7 @@ pub struct Shape {
     pub depth: usize,
 }
 
-/// Returns the sum of products. Fails if it doesn't fit in 64 bits.
+/// Returns the sum of the products of all pairs. Fails if it doesn't fit in 64 bits.
 pub fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
     parts.iter().try_fold(0u64, |sum, &(count, step)| {
         let part = (count as u64).checked_mul(step as u64).ok_or(CuError::INVALID_VALUE)?;
@@ -75,7 +75,8 @@ impl Side {
 }
 
 impl Area {
-    /// The start of some memory or of an array.
+    /// Returns the start of memory of this kind. The caller sets the members that apply to that
+    /// kind.
     pub fn start_of(kind: CUmemorytype) -> Self {
         Self { kind, host: 0, device: 0, x: 0, y: 0, z: 0, pitch: 0, height: 0, array: 0 }
     }
@@ -194,7 +195,8 @@ impl BoxCopy {
         }
     }
 
-    /// Converts to the copy of a graph node.
+    /// Converts this copy to the copy of a graph node, for which the memory's addresses are looked
+    /// up.
     pub fn node(&self, driver: &Driver) -> CuResult<GraphCopy> {
         let shape = Shape { width: self.width, height: self.height, depth: self.depth };
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {

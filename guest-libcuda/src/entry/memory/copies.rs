@@ -15,7 +15,8 @@ use cuda_api::arrays::element_size;
 
 cuda_api::copy_entries!(Guest, EntryPoint, is_per_thread);
 
-/// Returns the stream of a copy, and whether the call waits for the copy.
+/// Returns the stream of a copy (0 for the default stream), and whether the call waits for the
+/// copy.
 fn stream_of(when: When) -> (Handle, bool) {
     match when {
         When::Now => (0, true),
@@ -39,7 +40,7 @@ impl Library for Guest {
             Sides::FromDevice => copy::FROM_DEVICE,
             Sides::OnDevice => copy::WITHIN_DEVICE,
         };
-        // SAFETY: pageable memory is valid, as the caller promises.
+        // SAFETY: the caller promises that addresses in pageable memory are valid for the copy.
         unsafe {
             match when {
                 When::Now => copy::blocking(sides, dst, src, len, null),
@@ -50,10 +51,10 @@ impl Library for Guest {
         }
     }
 
-    /// As with the real driver, a copy of managed memory in a stream waits if the function's name
-    /// says that the memory is host memory.
+    /// Copies contiguous bytes from or to an array. As with NVIDIA's driver, a copy in a stream
+    /// waits if the host memory that the entry point's name refers to is managed memory.
     unsafe fn copy_row(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
-        // SAFETY: pageable memory is valid, as the caller promises.
+        // SAFETY: the caller promises that addresses in pageable memory are valid for the copy.
         unsafe { Self::copy_box(params, when, per_thread) }?;
         let When::InStream(stream) = when else { return Ok(()) };
         let driver = crate::context::driver()?;
@@ -68,13 +69,13 @@ impl Library for Guest {
 
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
         let (stream, blocking) = stream_of(when);
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        // SAFETY: the caller promises that pageable memory is valid for all rows.
         unsafe { copy2d::copy_3d(params.into(), stream, null_of(per_thread), blocking) }
     }
 
     unsafe fn copy_rectangle(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
         let (stream, blocking) = stream_of(when);
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        // SAFETY: the caller promises that pageable memory is valid for all rows.
         unsafe { copy2d::copy_2d(params.into(), stream, null_of(per_thread), blocking) }
     }
 

@@ -25,11 +25,11 @@ pub unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize
     capture::forbid_on(driver, 0, null)?;
     let stream = default_stream(StreamId(null as u64))?;
     let copy = Copy { dst, src, len, stream, blocking: true };
-    // SAFETY: pageable memory is valid, as the caller promises.
+    // SAFETY: the caller promises that addresses in pageable memory are valid for the copy.
     unsafe { transfer::copy_between(driver, copy, sides) }
 }
 
-/// Queues a copy in a stream, and waits for it only where the real driver does, too.
+/// Queues a copy in a stream, and waits for it only in cases in which NVIDIA's driver waits, too.
 ///
 /// # Safety
 ///
@@ -47,14 +47,14 @@ pub unsafe fn queued(
         return copy2d::push_copy(driver, (stream, null), BoxCopy::linear(dst, src, len));
     }
     let stream = stream_id(driver, stream, null)?;
-    // As with the real driver, a copy of managed memory waits if the function's name says that the
-    // memory is host memory.
+    // As with NVIDIA's driver, a copy waits if the host memory that the entry point's name refers
+    // to is managed memory.
     let blocking = match (sides.dst_on_device, sides.src_on_device) {
         (true, false) => driver.memory.is_managed(src),
         (false, true) => driver.memory.is_managed(dst),
         _ => false,
     };
-    // SAFETY: pageable memory is valid, as the caller promises.
+    // SAFETY: the caller promises that addresses in pageable memory are valid for the copy.
     unsafe {
         let copy = Copy { dst, src, len, stream, blocking };
         transfer::copy_between(driver, copy, sides)

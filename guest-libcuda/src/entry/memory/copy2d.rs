@@ -32,7 +32,7 @@ unsafe fn rectangle(
     if whole(&dst) && whole(&src) {
         let len = width * height;
         let copy = Copy { dst: dst.address, src: src.address, len, stream, blocking };
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        // SAFETY: the caller promises that pageable memory is valid for all rows.
         return unsafe { transfer::copy(driver, copy) };
     }
     let shape = Shape { width, height, depth: 1 };
@@ -63,12 +63,12 @@ unsafe fn rectangle(
         Route::Down { src: address, .. } if width <= INLINE_COPY_MAX => {
             let first = src.address;
             let rows = rows.map(|row| Copy { src: row.src - first + address, ..row });
-            // SAFETY: the destination is valid for all rows, as the caller promises.
+            // SAFETY: the caller promises that the destination is valid for all rows.
             unsafe { transfer::download_rows(driver, rows) }
         }
         _ => {
             for row in rows {
-                // SAFETY: pageable memory is valid for all rows, as the caller promises.
+                // SAFETY: the caller promises that pageable memory is valid for all rows.
                 unsafe { transfer::copy(driver, row) }?;
             }
             if blocking {
@@ -79,7 +79,8 @@ unsafe fn rectangle(
     }
 }
 
-/// Returns the way that the bytes of a box take.
+/// Returns the route of a copy of a box, depending on the kinds of memory at its source and
+/// destination.
 fn route(driver: &Driver, (dst, src): (&Side, &Side), shape: &Shape) -> CuResult<Route> {
     let place = |side: &Side| driver.memory.place(side.address, side.span(shape)?);
     Ok(Route::between((place(dst)?, dst.address), (place(src)?, src.address)))
@@ -100,8 +101,9 @@ unsafe fn cuboid(
     if let Route::OnHost { dst: to, src: from } = route(driver, (&dst, &src), shape)? {
         transfer::synchronize(driver, stream)?;
         for (to, from) in dst.rows(to, shape).zip(src.rows(from, shape)) {
-            // SAFETY: both sides are memory of the program. Pageable memory is valid, as the caller
-            // promises, and `route` has checked the other memory.
+            // SAFETY: both sides are memory of the program. The caller promises that pageable
+            // memory is valid for all rows, and `route` has checked that other memory is in an
+            // allocation.
             unsafe { copy_within(from as usize, to as usize, shape.width) };
         }
         return Ok(());
@@ -110,7 +112,7 @@ unsafe fn cuboid(
     for slice in 0..shape.depth {
         let at = |side: Side| Side { address: side.address + (slice * side.slice) as u64, ..side };
         let blocking = blocking && slice + 1 == shape.depth;
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        // SAFETY: the caller promises that pageable memory is valid for all rows.
         unsafe { rectangle(driver, (at(dst), at(src)), size, stream, blocking) }?;
     }
     Ok(())
@@ -121,7 +123,7 @@ pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: BoxCopy
     match copy.node(driver) {
         Ok(node) => capture::push(driver, stream, null, Op::Copy(node, None)),
         Err(error) => {
-            // The captured graph would lack the copy, so the capture becomes invalid.
+            // Invalidate the capture, because the captured graph would lack the copy.
             let _ = capture::forbid_on(driver, stream, null);
             Err(error)
         }
@@ -146,11 +148,11 @@ pub unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool
         return Ok(());
     }
     if copy.has_array() {
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        // SAFETY: the caller promises that pageable memory is valid for all rows.
         return unsafe { array_copy::copy(driver, &copy, stream, blocking) };
     }
     let sides = (copy.dst.rectangle(width, height)?, copy.src.rectangle(width, height)?);
-    // SAFETY: pageable memory is valid for all rows, as the caller promises.
+    // SAFETY: the caller promises that pageable memory is valid for all rows.
     unsafe { cuboid(driver, sides, &Shape { width, height, depth: 1 }, stream, blocking) }
 }
 
@@ -173,10 +175,10 @@ pub unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool
         return Ok(());
     }
     if copy.has_array() {
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        // SAFETY: the caller promises that pageable memory is valid for all rows.
         return unsafe { array_copy::copy(driver, &copy, stream, blocking) };
     }
     let sides = (copy.dst.cuboid(&shape)?, copy.src.cuboid(&shape)?);
-    // SAFETY: pageable memory is valid for all rows, as the caller promises.
+    // SAFETY: the caller promises that pageable memory is valid for all rows.
     unsafe { cuboid(driver, sides, &shape, stream, blocking) }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, LazyLock};
 /// All memory that graphs of the process allocate.
 pub static MEMORIES: LazyLock<Memories<GraphMemory>> = LazyLock::new(Memories::default);
 
-/// An allocation, in the form that cuda-api's implementation of graphs uses.
+/// An allocation, in the type that cuda-api's implementation of graphs uses.
 type Shared = Arc<cuda_api::graph::memory::Allocation<GraphMemory>>;
 
 /// Memory that a graph allocates. Dropping it waits for all work that may use the memory, as
@@ -27,8 +27,9 @@ pub struct GraphMemory {
     address: u64,
     /// The context that the memory belongs to.
     context: &'static Context,
-    /// The memory's number in the map of the program's memory. If the memory's context was
-    /// destroyed, other memory may have the address now.
+    /// The memory's number in the map of the program's memory. The address isn't enough to identify
+    /// the memory: after the memory's context was destroyed, other memory may have the same
+    /// address.
     id: u64,
 }
 
@@ -68,12 +69,13 @@ pub fn allocate(device: i32, bytes: usize) -> CuResult<(u64, GraphMemory)> {
     Ok((address, GraphMemory { address, context, id }))
 }
 
-/// Drops the program's share in an allocation. If `wait` is set, waits for all work that may use the
-/// memory, as `cuMemFree` does. Otherwise, waits only if no graph has the memory any more.
+/// Drops the program's share in an allocation. If `wait` is set, waits for all work that may use
+/// the memory, as `cuMemFree` does. If it isn't, waits only if this is the last share, because
+/// dropping the memory waits.
 pub fn free(allocation: Shared, wait: bool) -> CuResult {
     let driver = context::driver()?;
     let owner = allocation.memory.context;
-    // A graph that has the memory keeps it for its next launch.
+    // If this wasn't the last share, a graph keeps the memory for its next launch.
     if Arc::into_inner(allocation).is_some() || !wait {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Pinned host memory: memory that is allocated in the window for pinned memory, and registered
+//! Pinned host memory: memory allocated in the address window for pinned memory, and registered
 //! memory.
 
 use crate::context::{self, current};
@@ -59,7 +59,7 @@ fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
     out.set(at)
 }
 
-/// Cuts a small allocation from a slab of pinned memory.
+/// Allocates a small piece from a slab of pinned memory. Adds a slab if no slab has room.
 fn cut(driver: &Driver, bytes: usize, flags: u32) -> CuResult<usize> {
     let context = current()?;
     let class = Class { context: context.owner().handle(), flags };
@@ -78,7 +78,8 @@ fn cut(driver: &Driver, bytes: usize, flags: u32) -> CuResult<usize> {
     Ok(at)
 }
 
-/// Allocates pinned memory and lets the GPU access it at the same address.
+/// Allocates pinned memory and registers it with the GPU. `kind` returns the kind of the memory,
+/// given its region.
 pub fn pin(
     driver: &Driver,
     bytes: usize,
@@ -104,7 +105,7 @@ fn allocated(
         len: bytes as u64,
         kind,
         device_address,
-        // The driver doesn't report PORTABLE.
+        // NVIDIA's driver doesn't report the flag PORTABLE.
         flags: flags & !CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP,
         context: context.owner().handle(),
         device: context.device,
@@ -155,9 +156,9 @@ fn free(at: usize) -> CuResult {
     }
 }
 
-/// Gives a piece back to its slab.
+/// Returns a piece to its slab. Releases the slab if it's unused and not kept.
 fn give_back(driver: &Driver, at: usize, bytes: usize) -> CuResult {
-    // As with the real driver, freeing waits for copies that still use the memory.
+    // Wait for copies that still use the memory, as NVIDIA's driver does.
     let result = wait_for_all(driver);
     let unused = driver.memory.slabs.lock().give(at, bytes);
     match unused {
@@ -171,7 +172,8 @@ fn give_back(driver: &Driver, at: usize, bytes: usize) -> CuResult {
     }
 }
 
-/// Waits for all work in all contexts, unless the session has sent none since the last such wait.
+/// Waits for all work in all contexts, unless the session has sent no work since the last wait of
+/// this kind.
 fn wait_for_all(driver: &Driver) -> CuResult {
     let Memory { idle, .. } = &driver.memory;
     let sent = driver.session.sent();
@@ -198,13 +200,13 @@ fn release_slab(driver: &Driver, slab: &Slab) -> CuResult {
 
 /// Frees memory from [`pin`] that has been removed from the map of the program's memory.
 pub fn unpin(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
-    // As with the real driver, freeing waits for copies that still use the memory.
+    // The call waits for copies that still use the memory, as NVIDIA's driver does.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: found.base }, 0);
     release_pinned(driver, found, region)?;
     result
 }
 
-/// Gives back the pages and the addresses of memory from [`pin`].
+/// Releases the pages and the addresses of memory from [`pin`].
 fn release_pinned(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
     let (at, len) = (found.base as usize, (found.len as usize).next_multiple_of(PAGE));
     driver.session.transport()?.release(region, at, len).map_err(refused)?;
@@ -212,7 +214,7 @@ fn release_pinned(driver: &Driver, found: &Allocation, region: u32) -> CuResult 
     Ok(())
 }
 
-/// Gives back the pages of registered memory, unless other registered memory is in them.
+/// Releases the pages of registered memory, unless they contain other registered memory.
 fn release_registered(driver: &Driver, region: u32, page: usize, pages: usize) -> CuResult {
     let unused = pages != PAGE || driver.memory.registering.lock().leave(page);
     if unused {
@@ -221,8 +223,8 @@ fn release_registered(driver: &Driver, region: u32, page: usize, pages: usize) -
     Ok(())
 }
 
-/// Gives back the pages of host memory that ended together with its context. The memory has been
-/// removed from the map of the program's memory, and isn't registered with the GPU any more.
+/// Releases the pages of host memory whose context has been destroyed. The memory has been removed
+/// from the map of the program's memory, and isn't registered with the GPU any more.
 pub fn forget(driver: &Driver, gone: Vec<Allocation>, slabs: Vec<Slab>) {
     let warn =
         |error: CuError| say!(Warn, "can't release the memory of a destroyed context: {error}");
@@ -251,8 +253,8 @@ fn is_mapped(page: usize, bytes: usize) -> bool {
     let mut resident = [0; 1024];
     (page..page + bytes).step_by(resident.len() * PAGE).all(|at| {
         let len = (page + bytes - at).min(resident.len() * PAGE);
-        // SAFETY: mincore doesn't access the memory at the address, and the result has a byte for each
-        // page.
+        // SAFETY: mincore doesn't access the memory at the address, and the result has a byte for
+        // each page.
         unsafe { libc::mincore(at as *mut _, len, resident.as_mut_ptr()) == 0 }
     })
 }

@@ -1,8 +1,8 @@
 //! Entry points for sharing memory and events with other processes of the VM (CUDA IPC).
 //!
 //! A handle contains the worker's name for the export, a random token, and for memory, the
-//! allocation's offset in the export. Other programs can change the bytes; the worker of the process
-//! that opens the handle checks them.
+//! allocation's offset in the export. Other programs can change the bytes; the worker of the
+//! process that opens the handle checks them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,11 +25,11 @@ use protocol::calls::{
 const MEMORY: &[u8; 16] = b"virtio-cuda mem1";
 /// The first bytes of a handle of an event.
 const EVENT: &[u8; 16] = b"virtio-cuda evt1";
-/// Position of the device's number in the word of a handle that also has the offset. Offsets are
-/// shorter than addresses, which have 48 bits.
+/// The position of the device's number in the handle's word that also contains the offset. The
+/// offset fits in the lower 48 bits, because addresses have at most 48 bits.
 const DEVICE_SHIFT: u32 = 48;
 const LAZY: u32 = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0;
-/// The flags of an event of another process.
+/// The flags of an event that was imported from another process.
 const IMPORTED: u32 =
     CUevent_flags::CU_EVENT_INTERPROCESS.0 | CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
 

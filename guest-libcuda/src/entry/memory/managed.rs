@@ -1,6 +1,6 @@
-//! Managed memory. It's pinned memory of the guest, at the same address for the GPU, so both sides
-//! always see each other's writes, and nothing migrates. Hints about its location are recorded and
-//! have no effect. cuda-api has the entry points.
+//! Managed memory. It's pinned memory of the guest, which the GPU accesses at the same address. So
+//! the program and the GPU always see each other's writes, and nothing migrates. Hints about its
+//! location are recorded, but have no effect. cuda-api has the entry points.
 
 use crate::capture;
 use crate::context;
@@ -17,7 +17,7 @@ use protocol::ids::StreamId;
 
 cuda_api::managed_entries!(Guest, EntryPoint, is_per_thread);
 
-/// Frees managed memory. Like `cuMemFree`, waits for work that uses it.
+/// Frees managed memory. Waits for work that uses it, as `cuMemFree` does.
 pub fn free(driver: &Driver, allocation: &Allocation, region: u32) -> CuResult {
     driver.memory.managed.lock().remove(&allocation.base);
     unpin(driver, allocation, region)

@@ -15,7 +15,8 @@ use protocol::graph::MemsetStep;
 
 cuda_api::fill_entries!(EntryPoint, set);
 
-/// Sets elements. Like a copy, a call without a stream waits if the program can access the memory.
+/// Sets all elements of an area. A call without a stream waits if the program can access the
+/// memory, as a copy does.
 fn set(area: Fill, null: usize) -> CuResult {
     let driver = context::driver()?;
     let blocking = area.stream.is_none();

@@ -16,7 +16,7 @@ fn describe(driver: &Driver, address: u64, found: &Allocation) -> Described {
         false => address - found.device_address,
     };
     let extent = (found.base, found.len);
-    // Natively, such memory belongs to no context.
+    // With NVIDIA's driver, memory of a pool or a graph belongs to no context.
     let is_stream_ordered = matches!(found.kind, Kind::Pool(_) | Kind::Graph);
     let reservation = match found.kind {
         Kind::Mapped => driver.memory.reserved_at(found.base),

@@ -1,5 +1,5 @@
-//! Memory pools and stream-ordered allocation. cuda-api has the entry points; this module implements
-//! the guest library's part.
+//! Memory pools and stream-ordered allocation. cuda-api has the entry points; this module
+//! implements the guest library's part.
 
 use crate::capture;
 use crate::context::{self, current};

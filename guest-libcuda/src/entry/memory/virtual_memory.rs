@@ -23,7 +23,7 @@ use protocol::limits::DEVICES_MAX;
 use protocol::options::MEMORY_HANDLE_TYPES;
 use protocol::structs::MemoryAccess;
 
-/// Returns the device with this location. Host memory isn't supported.
+/// Returns the device with this location. Fails for host memory, which isn't supported.
 fn device_at(driver: &Driver, location: CUmemLocation) -> CuResult<&Device> {
     match location.type_ {
         Place::CU_MEM_LOCATION_TYPE_DEVICE => driver.device(location.id),
@@ -50,7 +50,7 @@ fn device_for<'a>(driver: &'a Driver, prop: &CUmemAllocationProp) -> CuResult<&'
     Ok(device)
 }
 
-/// Returns the ordinal of the worker's device as the program sees it.
+/// Returns the program's ordinal of the device with the worker's ordinal `number`.
 fn ordinal(driver: &Driver, number: i32) -> CuResult<i32> {
     let seen_as = driver.devices.iter().position(|device| device.number == number);
     seen_as.map(|ordinal| ordinal as i32).ok_or(CuError::UNKNOWN)
@@ -63,7 +63,8 @@ entries! {
         let driver = driver()?;
         granularity.check()?;
         let prop = prop.get()?;
-        // NVIDIA's driver uses the same granularity for host memory, even where it can't create any.
+        // Accept host memory here, although it can't be created: NVIDIA's driver returns the same
+        // granularity for it as for device memory.
         let device = match device_for(driver, &prop) {
             Err(CuError::NOT_SUPPORTED) => driver.device(0)?,
             device => device?,
@@ -88,7 +89,8 @@ entries! {
 
     fn cuMemAddressFree(ptr: u64, size: usize) {
         let driver = driver()?;
-        // Another thread can reserve the addresses as soon as the worker has freed them.
+        // Remove the record before the call, because another thread can reserve the addresses as
+        // soon as the worker has freed them.
         let reserved = driver.memory.remove_reserved(ptr);
         let freed = driver.session.call(&CuMemAddressFree { ptr, size });
         if let (Err(_), Some(size)) = (freed, reserved) {
@@ -163,7 +165,7 @@ entries! {
         if count == 0 || count > DEVICES_MAX {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the array has `count` elements.
+        // SAFETY: the program passes an array of `count` elements.
         let descriptions = unsafe { descriptions.array(count) };
         let mut access = Vec::with_capacity(count);
         for index in 0..count {
