@@ -10,7 +10,7 @@ pub const LEGACY: usize = 0;
 /// in the `_ptds` and `_ptsz` variants.
 pub const PER_THREAD: usize = protocol::ids::StreamId::PER_THREAD.0 as usize;
 
-/// Declares entry points; see [`cuda_api::entries!`].
+/// Declares entry points, as [`cuda_api::entries!`] describes.
 macro_rules! entries {
     ($($all:tt)*) => {
         cuda_api::entries! { $crate::entry::macros::EntryPoint; $($all)* }
@@ -21,7 +21,7 @@ macro_rules! entries {
 pub struct EntryPoint;
 
 impl cuda_api::entries::EntryPoint for EntryPoint {
-    /// The stream handle that is used in place of a null stream.
+    /// The stream handle that replaces a null stream: [`LEGACY`] or [`PER_THREAD`].
     type NullStream = usize;
 
     const LEGACY: usize = LEGACY;

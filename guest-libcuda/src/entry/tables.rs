@@ -28,10 +28,11 @@ const PCI_DOMAIN_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID
 /// The maximum length in bytes of a reply with the tables of [`Driver::tpc_tables`].
 const TPC_TABLES_ROOM: usize = 2 * TPCS_MAX + 64;
 
-/// This library, in the form that cuda-api's code for the tables uses.
+/// The guest library's implementation of the trait that cuda-api's private tables use.
 struct Tables;
 
-/// Converts an error to one that the tables can report. Any other error becomes CUDA_ERROR_UNKNOWN.
+/// Converts an error to one that NVIDIA's libraries expect from the tables. Any other error becomes
+/// CUDA_ERROR_UNKNOWN.
 fn result(error: CuError) -> CUresult {
     match error {
         CuError::NOT_INITIALIZED

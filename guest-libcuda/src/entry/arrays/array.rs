@@ -1,5 +1,5 @@
-//! Entry points for arrays and mipmapped arrays. The guest keeps their properties, so queries need no
-//! call to the worker.
+//! Entry points for arrays and mipmapped arrays. The guest keeps their properties, so queries need
+//! no call to the worker.
 
 use crate::capture;
 use crate::context::{self, current};
@@ -22,11 +22,12 @@ use protocol::calls::{
 use protocol::structs::ArrayDescriptor;
 use std::sync::Arc;
 
-/// Flags of arrays that share memory with other APIs, or whose memory the program maps itself.
+/// The flags of arrays that this library doesn't support: sparse arrays, arrays whose memory the
+/// program maps later, and arrays for video encoders and decoders.
 const UNSUPPORTED: u32 =
     CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
-/// Flags of arrays that are shared with graphics. The driver refuses them in contexts without
-/// graphics.
+/// The flags of arrays that are shared with graphics. NVIDIA's driver refuses them in contexts
+/// without graphics.
 const GRAPHICS: u32 = CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT;
 
 /// Returns an array by its handle.
@@ -34,8 +35,8 @@ pub fn find(driver: &Driver, handle: Handle) -> CuResult<Arc<Array>> {
     driver.handles.get(handle)
 }
 
-/// Returns an array for a call that also needs a current context. As with NVIDIA's driver, the error of
-/// an array whose context has ended takes precedence.
+/// Returns an array for a call that also needs a current context. As with NVIDIA's driver, an
+/// invalid array is reported first: for example, an array whose context has been destroyed.
 fn find_in_context(handle: Handle) -> CuResult<Arc<Array>> {
     let array = find(driver()?, handle)?;
     current()?;
@@ -81,7 +82,7 @@ fn destroy(handle: Handle) -> CuResult {
     let driver = driver()?;
     capture::forbid_unsafe()?;
     let array: Arc<Array> = driver.handles.remove(handle)?;
-    // A level's memory belongs to the mipmapped array.
+    // A level has no memory of its own, because its memory belongs to the mipmapped array.
     if array.is_level {
         return Ok(());
     }
@@ -149,14 +150,14 @@ entries! {
         driver.device(device)?;
         check_handle(array)?;
         find(driver, array)?;
-        // Only arrays with deferred mapping have requirements.
+        // Only arrays with deferred mapping have memory requirements, and none can be created.
         Err(CuError::INVALID_VALUE)
     }
 
     fn cuArrayGetPlane(out: Out<Handle>, array: Handle, _plane: u32) {
         out.check()?;
         find_in_context(array)?;
-        // None of the supported formats has planes.
+        // None of the supported formats has several planes.
         Err(CuError::INVALID_VALUE)
     }
 
@@ -191,7 +192,8 @@ entries! {
         driver.device(device)?;
         check_handle(mipmap)?;
         driver.handles.get::<Arc<Mipmap>>(mipmap)?;
-        // Only arrays with deferred mapping have requirements.
+        // Only mipmapped arrays with deferred mapping have memory requirements, and none can be
+        // created.
         Err(CuError::INVALID_VALUE)
     }
 
@@ -217,7 +219,7 @@ entries! {
         capture::forbid_unsafe()?;
         let mipmap: Arc<Mipmap> = driver.handles.remove(mipmap)?;
         for (_, level) in mipmap.levels.lock().drain() {
-            // The program may have destroyed the level's handle before.
+            // Ignore errors: the program may already have destroyed the level's handle.
             let _ = driver.handles.remove::<Arc<Array>>(level);
         }
         driver.session.call(&VcudaMipmappedArrayDestroy { mipmap: mipmap.id })

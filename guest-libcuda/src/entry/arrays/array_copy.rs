@@ -1,5 +1,5 @@
-//! Copies from and to arrays. The GPU accesses device memory, registered memory, and arrays directly.
-//! Pageable memory goes through the arena, in pieces of packed rows.
+//! Copies from and to arrays. The GPU accesses device memory, registered memory, and arrays
+//! directly. Pageable memory goes through the arena, in pieces of packed rows.
 
 use crate::driver::Driver;
 use crate::entry::arrays::array;
@@ -21,9 +21,10 @@ use std::collections::VecDeque;
 /// The maximum number of pieces of a copy to pageable memory that are in flight.
 const IN_FLIGHT: usize = 6;
 
-/// A source or destination of a copy, after it was checked.
+/// A source or destination of a copy, after its memory was looked up.
 enum End {
-    /// An array, or memory that the GPU can access. `host` says whether the program can, too.
+    /// An array, or memory that the GPU can access. `host` says whether the program can access it,
+    /// too.
     Visible {
         side: BoxSide,
         host: bool,
@@ -31,8 +32,8 @@ enum End {
     Pageable(Side),
 }
 
-/// A part of a box: the offset of its first byte, row, and slice in the box, and the bytes per row
-/// and the number of rows. It lies in one slice.
+/// A part of a box, which lies in one slice. Described by the offsets of its first byte, row, and
+/// slice in the box, the bytes per row, and the number of rows.
 #[derive(Clone, Copy)]
 struct Piece {
     x: usize,
@@ -67,7 +68,8 @@ impl Piece {
 /// Divides a box into pieces of at most [`PIECE`] bytes.
 fn pieces(shape: &Shape) -> impl Iterator<Item = Piece> + use<> {
     let Shape { width, height, depth } = *shape;
-    // `PIECE` is a multiple of the size of any element.
+    // A row longer than `PIECE` can be divided anywhere, because `PIECE` is a multiple of the size
+    // of any element.
     let columns = width.min(PIECE);
     let rows = (PIECE / columns).clamp(1, height);
     (0..depth).flat_map(move |z| {
@@ -132,11 +134,11 @@ pub unsafe fn copy(driver: &Driver, copy: &BoxCopy, stream: StreamId, blocking: 
             Ok(())
         }
         (End::Visible { side: dst, .. }, End::Pageable(src)) => {
-            // SAFETY: the source is valid for all rows, as the caller promises.
+            // SAFETY: the caller promises that the source is valid for all rows.
             unsafe { upload(driver, (dst, src), &shape, stream, blocking) }
         }
         (End::Pageable(dst), End::Visible { side: src, .. }) => {
-            // SAFETY: the destination is valid for all rows, as the caller promises.
+            // SAFETY: the caller promises that the destination is valid for all rows.
             let result = unsafe { download(driver, (dst, src), &shape, stream) };
             driver.flush_output();
             result?;
@@ -171,10 +173,11 @@ unsafe fn upload(
     let mut result = Ok(());
     for piece in pieces(shape) {
         result = take_part(driver, piece.len(), || finish_first(&mut own)).and_then(|part| {
-            // SAFETY: the part has room for the piece and belongs to this copy.
+            // SAFETY: `take_part` returned a part of the arena with room for the piece, which
+            // belongs to this copy alone until it's given back.
             let to = unsafe { std::slice::from_raw_parts_mut(arena.ptr(part), piece.len()) };
             for (row, to) in piece.rows(src).zip(to.chunks_exact_mut(piece.width)) {
-                // SAFETY: the source is valid for all rows, as the caller promises.
+                // SAFETY: the caller promises that the source is valid for all rows.
                 unsafe { copy_from(row, to) };
             }
             let staged = VcudaCopyBoxInStaged {
@@ -223,10 +226,11 @@ unsafe fn download(
         let Some((part, pending, piece)) = own.pop_front() else { return Ok(false) };
         let replied = session.finish(pending)?;
         if replied.result().is_ok() {
-            // SAFETY: the worker has filled the part with the piece and is done with it.
+            // SAFETY: the worker has replied, so it has filled the part with the piece and no
+            // longer accesses it.
             let from = unsafe { std::slice::from_raw_parts(arena.ptr(part), piece.len()) };
             for (row, from) in piece.rows(dst).zip(from.chunks_exact(piece.width)) {
-                // SAFETY: the destination is valid for all rows, as the caller promises.
+                // SAFETY: the caller promises that the destination is valid for all rows.
                 unsafe { copy_to(row, from) };
             }
         }

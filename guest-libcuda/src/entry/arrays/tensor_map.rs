@@ -33,8 +33,8 @@ unsafe fn array<T: Copy + Default, const N: usize>(from: In<T>, len: usize) -> C
     Ok(elements)
 }
 
-/// Encodes a tensor map with this call, unless that's been done before with the same arguments. Stores
-/// its 128 bytes, which may have any alignment.
+/// Stores the 128 bytes of the tensor map that `call` encodes. If the same call with the same
+/// arguments has been made before, its result is reused. `out` need not be aligned.
 fn encode<'a, C: Call<'a>>(
     driver: &Driver,
     out: Out<CUtensorMap>,
@@ -85,8 +85,8 @@ entries! {
         out.check()?;
         let n = checked(rank)?;
         let corners = n.checked_sub(2).ok_or(CuError::INVALID_VALUE)?;
-        // SAFETY: as in `cuTensorMapEncodeTiled`. The corners have one element for each dimension
-        // except the first and the last.
+        // SAFETY: the program passes arrays with one element per dimension, strides for all
+        // dimensions but the first, and corners for all dimensions but the first and the last.
         let call = unsafe {
             VcudaTensorMapEncodeImToCol {
                 data_type,
@@ -117,7 +117,8 @@ entries! {
         let driver = context::driver()?;
         out.check()?;
         let n = checked(rank)?;
-        // SAFETY: as in `cuTensorMapEncodeTiled`.
+        // SAFETY: the program passes arrays with one element per dimension, and strides for all
+        // dimensions but the first.
         let call = unsafe {
             VcudaTensorMapEncodeImToColWide {
                 data_type,

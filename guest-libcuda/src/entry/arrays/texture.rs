@@ -1,5 +1,6 @@
-//! Entry points for texture objects and surface objects. The objects' values are the driver's, because
-//! kernels get them as parameters. The guest keeps their properties for queries.
+//! Entry points for texture objects and surface objects. An object's handle is the value that the
+//! worker's driver assigned, because kernels get it as a parameter. The guest keeps the properties
+//! of the objects for queries.
 
 use crate::context::{self, current};
 use crate::driver::Driver;
@@ -28,17 +29,17 @@ struct Texture {
     view: Option<CUDA_RESOURCE_VIEW_DESC>,
 }
 
-// SAFETY: the resource contains handles and addresses of the GPU, which are only numbers here.
+// SAFETY: the resource contains handles and GPU addresses, which this library never dereferences.
 unsafe impl Send for Texture {}
 
 /// The properties of a surface object.
 #[derive(Clone, Copy)]
 struct Surface(CUDA_RESOURCE_DESC);
 
-// SAFETY: as above.
+// SAFETY: the resource contains handles and GPU addresses, which this library never dereferences.
 unsafe impl Send for Surface {}
 
-/// An object's context, and its value in that context.
+/// The context of a texture or surface object, and the object's value in that context.
 type Key = (ContextId, u64);
 
 static TEXTURES: LazyLock<Mutex<HashMap<Key, Texture>>> = LazyLock::new(Mutex::default);
@@ -69,8 +70,8 @@ pub fn wire(driver: &Driver, resource: &CUDA_RESOURCE_DESC) -> CuResult<TextureR
         bytes: 0,
         flags: resource.flags,
     };
-    // SAFETY: the union's members consist of integers and handles, so every bit pattern is valid.
-    // The program initializes the member that the type selects.
+    // SAFETY: the union's members consist of integers and handles, for which every bit pattern is
+    // valid. `resType` says which member the program has initialized.
     unsafe {
         match resource.resType {
             CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {

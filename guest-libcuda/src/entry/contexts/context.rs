@@ -68,8 +68,8 @@ fn end_primary(driver: &Driver, device: &Device, primary: MutexGuard<Primary>) -
         result = driver.session.call_always(&release, 0);
         end_context(driver, context);
     }
-    // Unlock first, because the destructors that `context_ended` calls may retain or release the
-    // context.
+    // Unlock first, because the destructors that `context_ended` calls may call functions that take
+    // this lock to retain or release the context.
     drop(primary);
     context_ended(context);
     result
@@ -87,8 +87,8 @@ fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     Ok(())
 }
 
-/// Destroys a device's primary context. The program still retains it, but it stays destroyed until it is
-/// retained again.
+/// Destroys a device's primary context. The number of retains stays the same, but the context stays
+/// destroyed until it's retained again.
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
@@ -128,7 +128,8 @@ pub fn ensure_primary(number: i32) -> CuResult<&'static Context> {
     Ok(device.primary_context)
 }
 
-/// The first version of the call can't change the flags of a context that is active.
+/// Sets the flags of a device's primary context. The first version of the call fails if the context
+/// is active.
 fn set_primary_flags(number: i32, flags: u32, first_version: bool) -> CuResult {
     if flags & !FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
@@ -176,8 +177,8 @@ fn destroy(handle: Handle) -> CuResult {
     result
 }
 
-/// Makes a context the current one. The first version of the call accepts only a context that isn't
-/// on the thread's stack.
+/// Pushes a context on the calling thread's stack, which makes it the current one. The first
+/// version of the call accepts only a context that isn't on the thread's stack.
 fn push(handle: Handle, first_version: bool) -> CuResult {
     let driver = driver()?;
     check_handle(handle)?;
@@ -276,7 +277,8 @@ entries! {
         create(out, flags, device)
     }
 
-    /// `parameters` has execution affinities, and a graphics context to share data with.
+    /// Fails if `parameters` has execution affinities, or a graphics context to share data with,
+    /// because neither is supported.
     fn cuCtxCreate_v4(
         out: Out<Handle>, parameters: In<CUctxCreateParams>, flags: u32, device: i32,
     ) {
@@ -327,7 +329,7 @@ entries! {
         out.set(thread::current().map_or(0, Context::handle))
     }
 
-    /// As with NVIDIA's driver, the context may have been destroyed.
+    /// Returns the device even if the current context has been destroyed, as NVIDIA's driver does.
     fn cuCtxGetDevice(device: Out<i32>) {
         driver()?;
         device.set(thread::current().ok_or(CuError::INVALID_CONTEXT)?.device)

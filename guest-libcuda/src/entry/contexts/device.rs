@@ -1,4 +1,4 @@
-//! Entry points that query devices. The results come from the device descriptions that the worker
+//! Entry points that query devices. The results come from the device descriptions that the host
 //! sent at `cuInit`.
 
 use crate::driver::driver;
@@ -35,7 +35,7 @@ entries! {
         uuid.set(driver()?.device(device)?.uuid())
     }
 
-    /// Larger memories are reported as the largest 32-bit number.
+    /// Returns the largest 32-bit number for memory whose size needs more bits.
     fn cuDeviceTotalMem(bytes: Out<u32>, device: i32) {
         let total = driver()?.device(device)?.total_memory();
         bytes.set(u32::try_from(total).unwrap_or(u32::MAX))

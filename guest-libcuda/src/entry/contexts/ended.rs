@@ -1,7 +1,7 @@
-//! The objects that end with their context.
+//! Invalidates the handles of objects that are destroyed together with their context.
 //!
-//! This library invalidates their handles, so that a call with one of them fails at once. Otherwise,
-//! the worker would report the failure of a posted call at a later call, which may be a correct one.
+//! A call with such a handle then fails at once. If the call were posted instead, the worker could
+//! only report its failure at a later call, which may be a correct one.
 
 use crate::driver::Driver;
 use crate::entry::arrays::texture;
@@ -15,7 +15,8 @@ use cuda_api::texture_refs::registry;
 use std::sync::Arc;
 
 /// Removes everything that belongs to a destroyed context from this library's records. As with
-/// NVIDIA's driver, calls with modules return another error than those with other objects.
+/// NVIDIA's driver, calls with modules of the context return another error than calls with other
+/// objects.
 pub fn forget_objects(driver: &Driver, context: &Context) {
     let context = context.id();
     GRAPHS.forget_context(context.0);

@@ -1,6 +1,6 @@
 //! The SMs of green contexts, and their creation. cuda-api has the entry points; this module
 //! implements the guest library's part. A program can change the resources that it gets from this
-//! library; the worker checks them.
+//! library, so the worker checks them.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -39,7 +39,7 @@ fn id_of(context: &Context) -> u64 {
     context.green.as_ref().map_or(0, |green| green.id.0)
 }
 
-/// Creates a green context and the stream that stands for its default streams, in the worker.
+/// Creates a green context in the worker, and a stream that serves as its default streams.
 fn create(driver: &Driver, provision: &Provision) -> CuResult<(GreenId, StreamId)> {
     let (green, stream) = (driver.session.mint(), driver.session.mint());
     let Split { groups, flags, min_count } = provision.split;
@@ -48,7 +48,7 @@ fn create(driver: &Driver, provision: &Provision) -> CuResult<(GreenId, StreamId
     driver.session.call(&call)?;
     let call = VcudaGreenCtxStreamCreate { stream, green, priority: 0 };
     if let Err(error) = driver.session.call(&call) {
-        // The first error is the one to report.
+        // Ignore this error: the call returns the error of the stream's creation.
         let _ = driver.session.call(&VcudaGreenCtxDestroy { green });
         return Err(error);
     }

@@ -15,7 +15,8 @@ use protocol::calls::VcudaGreenCtxDestroy;
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 
 entries! {
-    /// The memory and the modules stay, because they belong to the primary context.
+    /// Destroys a green context. Its memory and modules stay, because they belong to the primary
+    /// context.
     fn cuGreenCtxDestroy(handle: Handle) {
         let driver = driver()?;
         let context = green_context(handle)?;

@@ -26,7 +26,7 @@ entries! {
         driver::init().map(drop)
     }
 
-    /// The profiler that this function configured no longer exists.
+    /// Does nothing, because the profiler that this function configured no longer exists.
     fn cuProfilerInitialize(_config: Text, _output: Text, _mode: u32) {
         driver::driver()?;
         Err(CuError::NOT_SUPPORTED)

@@ -6,8 +6,8 @@ use cuda_api::args::Out;
 use cuda_api::sys::CUlimit;
 use protocol::calls::{CuCtxGetLimit, CuCtxSetLimit};
 
-/// The driver increases this limit when a kernel that needs a larger stack is launched, so it isn't
-/// remembered.
+/// The stack size. It isn't remembered, because the driver increases this limit when a kernel that
+/// needs a larger stack is launched.
 const STACK_SIZE: u32 = CUlimit::CU_LIMIT_STACK_SIZE.0;
 
 entries! {

@@ -49,7 +49,8 @@ fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
     let record = CuEventRecordWithFlags { h_event: event.id, h_stream, flags };
     match event.is_interprocess() {
         false => driver.session.post(&record),
-        // When this call returns, other processes must be able to wait for the event.
+        // Wait for the reply: when this function returns, other processes must be able to wait for
+        // the event.
         true => driver.session.call(&record),
     }
 }

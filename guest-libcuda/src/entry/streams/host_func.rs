@@ -29,14 +29,14 @@ pub type StreamCallback = unsafe extern "C" fn(Handle, u32, usize);
 pub enum Callback {
     Function(HostCall),
     OfStream(StreamCallback, Handle, usize),
-    /// A part of a graph's copy of pageable memory.
+    /// Copies between pageable and pinned memory, for a graph's copy of pageable memory.
     Copy(HostCopy),
 }
 
-/// A callback that may still have to be called.
+/// A callback that may still be called.
 struct Waiting {
     callback: Callback,
-    /// The number of calls that the worker is still expected to request.
+    /// The number of calls that the worker is expected to request.
     left: usize,
     /// Whether an instantiated graph contains the callback, so that it must be kept even if no call
     /// is expected.
@@ -70,7 +70,7 @@ pub fn keep(driver: &Driver, callback: Callback) -> u64 {
 }
 
 /// Adjusts the number of calls that the worker is expected to request for each callback of a graph.
-/// It goes up before a graph is launched, and back down if the launch fails.
+/// `change` is 1 before a graph is launched, and -1 if the launch then fails.
 pub fn expect(tokens: &[(usize, u64)], change: isize) {
     if tokens.is_empty() {
         return;
@@ -148,11 +148,10 @@ fn run() {
     driver.session.serve_host_funcs(|token| match take(token) {
         Some(Callback::Function(call)) => callback::run(|| call.run()),
         Some(Callback::OfStream(function, stream, data)) => {
-            // SAFETY: the program passed the function to be called with this argument.
             callback::run(|| unsafe { function(stream, 0, data) });
         }
         Some(Callback::Copy(copy)) => {
-            // SAFETY: the program promised that its memory is valid whenever the node runs. The
+            // SAFETY: the program guarantees that its memory is valid whenever the node runs. The
             // graph keeps the pinned memory until its last launch has ended.
             unsafe { copy.run() }
         }
@@ -167,7 +166,8 @@ entries! {
         let function = function.ok_or(CuError::INVALID_VALUE)?;
         let driver = context::driver()?;
         let id = stream_id(driver, stream, null)?;
-        // SAFETY: the program passed the function to be called with this argument.
+        // SAFETY: the program passed the function to be called with this argument on another
+        // thread.
         let call = unsafe { HostCall::new(function, data) };
         if capture::captured(driver, stream, null)? {
             return capture::push(driver, stream, null, Op::Host(call));

@@ -29,8 +29,9 @@ const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const PRIORITY: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY.0;
 const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
-/// Returns the id of one of CUDA's own streams in the current context. A green context has no
-/// per-thread default streams, and one stream that stands for the legacy default stream.
+/// Returns the stream to use for a default stream (legacy or per-thread) in the current context. A
+/// green context has no per-thread default streams, and has an ordinary stream in place of the
+/// legacy default stream.
 #[inline]
 pub fn default_stream(id: StreamId) -> CuResult<StreamId> {
     match thread::current().and_then(|context| context.green.as_ref()) {
@@ -64,15 +65,17 @@ pub fn is_per_thread(null: usize) -> bool {
     null == PER_THREAD
 }
 
-/// Returns the value that says which default stream a null handle means.
+/// Returns the constant (`PER_THREAD` or `LEGACY`) that says which default stream a null handle
+/// means.
 pub fn null_of(per_thread: bool) -> usize {
     if per_thread { PER_THREAD } else { LEGACY }
 }
 
-/// Returns the id that `cuStreamGetId` returns.
+/// Implements `cuStreamGetId`.
 pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> {
     let id = stream_id(driver, stream, null)?;
-    // Each context has its own default streams.
+    // The id of a default stream contains that of the context, because each context has its own
+    // default streams.
     Ok(if id.is_cudas() { current()?.unique << 32 | id.0.max(1) } else { id.0 })
 }
 
@@ -152,7 +155,7 @@ fn destroy(handle: Handle) -> CuResult {
     driver.session.post(&CuStreamDestroyV2 { h_stream: stream.id })
 }
 
-/// Sets an attribute of a stream, and keeps it for captured launches if the program created the
+/// Sets an attribute of a stream, and remembers it for captured launches if the program created the
 /// stream.
 fn set_attribute(
     driver: &Driver,
@@ -165,7 +168,7 @@ fn set_attribute(
     let Some(stream) = own_stream(driver, stream)? else { return Ok(()) };
     let mut value = param;
     if attr == PRIORITY {
-        // The driver limits the priority to the range of the device.
+        // The driver limits the priority to the device's range, so ask for the resulting value.
         value = driver.session.call(&CuStreamGetAttribute { h_stream, attr })?.value;
         stream.priority.store(value[0] as i32, Ordering::Relaxed);
     }
@@ -230,7 +233,8 @@ entries! {
         let h_event = event.id;
         match event.is_interprocess() {
             false => driver.session.post(&CuStreamWaitEvent { h_stream, h_event, flags }),
-            // When this call returns, another process may record the event again.
+            // Wait for the reply: as soon as this function returns, another process may record the
+            // event again.
             true => {
                 driver.session.call(&VcudaStreamWaitInterprocessEvent { h_stream, h_event, flags })
             }

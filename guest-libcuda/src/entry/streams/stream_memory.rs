@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 cuda_api::stream_memory_entries!(Guest, EntryPoint, is_per_thread);
 
-// The host accepts every batch that this library accepts.
+// The host must accept every batch that this library accepts.
 const _: () = assert!(MAX_OPERATIONS == MEMORY_OPERATIONS_MAX);
 
 /// Checks the operations of a graph node.
@@ -49,7 +49,7 @@ fn push(
             capture::push(driver, stream, null, Op::Batch(batch, operations))
         }
         Err(error) => {
-            // The captured graph would lack the operations, so the capture becomes invalid.
+            // Invalidate the capture, because the captured graph would lack the operations.
             let _ = capture::forbid_on(driver, stream, null);
             Err(error)
         }
