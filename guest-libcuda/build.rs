@@ -2,7 +2,7 @@
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    // At dlclose, a thread of the library may still be running, and a session can't be started
-    // again.
+    // A thread of the library may still be running at dlclose, and a session can't be started a
+    // second time in the process.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

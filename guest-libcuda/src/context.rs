@@ -23,8 +23,8 @@ pub fn driver() -> CuResult<&'static Driver> {
     Ok(driver)
 }
 
-/// Returns the driver, unless the calling thread's current context has been destroyed. The thread may
-/// also have none.
+/// Returns the driver, unless the calling thread's current context has been destroyed. The thread
+/// may also have none.
 #[inline]
 pub fn driver_unless_ended() -> CuResult<&'static Driver> {
     let driver = crate::driver::driver()?;

@@ -21,10 +21,10 @@ use std::sync::OnceLock;
 const OVERRIDES: &[(A, i32)] = &[
     (A::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0),
     (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0),
-    // The GPU may access registered memory at an address other than the program's.
+    // The GPU may access registered memory at another address than the program does.
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 0),
     (A::CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH, 0),
-    // The cache is shared with other VMs.
+    // The L2 cache is shared with other VMs, so a program can't set aside a part of it.
     (A::CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE, 0),
     (A::CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0),
     (A::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0),
@@ -34,7 +34,7 @@ const OVERRIDES: &[(A, i32)] = &[
     (A::CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0),
     (A::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 0),
     (A::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 0),
-    // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.
+    // This value is CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.
     (A::CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 1),
     (A::CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, 0),
     (A::CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0),
@@ -79,7 +79,7 @@ pub struct LaunchLimits {
 }
 
 impl Device {
-    /// `cuDeviceGetAttribute`.
+    /// Implements `cuDeviceGetAttribute`.
     pub fn attribute(&self, number: u32) -> CuResult<i32> {
         let index = number as usize;
         if index == 0 || index >= MAX_ATTRIBUTES {
@@ -196,8 +196,8 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
     Ok(devices)
 }
 
-/// Returns the facts in a reply to a query. Returns `None` if the host doesn't know the attributes of
-/// all devices.
+/// Returns the facts in the host's reply to a query for devices. Returns `None` if the host doesn't
+/// know the attributes of all devices.
 fn announced(snapshot: Snapshot) -> Option<Announced> {
     let facts = |(gpu, attributes): (&Gpu, &Attributes)| {
         let mut facts = DeviceFacts {

@@ -24,8 +24,8 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
-    /// Whether the host knows `VcudaLaunchEvent`, once a launch has needed it. The previous release
-    /// doesn't.
+    /// Whether the host knows the call `VcudaLaunchEvent`, which the previous release doesn't know.
+    /// Set by the first launch that needs the call.
     pub records_in_launches: OnceLock<bool>,
     /// The result of `cuModuleGetLoadingMode`.
     pub loading_mode: OnceLock<u32>,
@@ -35,7 +35,7 @@ pub struct Driver {
     pub tensor_maps: TensorMaps,
 }
 
-/// Address ranges in which the program must not map memory.
+/// The address ranges that this library reserves, so that the program doesn't map memory in them.
 const WINDOWS: [Range<usize>; 3] = [windows::DEVICE, windows::PINNED, handles::WINDOW];
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -52,7 +52,7 @@ pub fn driver() -> CuResult<&'static Driver> {
     DRIVER.get().ok_or(CuError::NOT_INITIALIZED)
 }
 
-/// `cuInit`. After a failure, a later call tries again, since the device may appear.
+/// Implements `cuInit`. After a failure, a later call tries again, since the device may appear.
 pub fn init() -> CuResult<&'static Driver> {
     if fork::is_child() {
         return Err(CuError::NOT_INITIALIZED);
@@ -110,7 +110,7 @@ fn start() -> CuResult<Driver> {
     driver
 }
 
-/// Whether the host knows `VcudaThreadEnd`. The previous release doesn't.
+/// Whether the host knows the call `VcudaThreadEnd`, which the previous release doesn't know.
 static REPORTS_THREADS: AtomicBool = AtomicBool::new(false);
 
 /// Sends the first commands of a session.
@@ -123,7 +123,7 @@ fn greet(session: &Session) -> CuResult {
     Ok(())
 }
 
-/// Returns whether the host knows `VcudaThreadEnd`.
+/// Returns whether the host knows the call `VcudaThreadEnd`.
 pub fn reports_threads() -> bool {
     REPORTS_THREADS.load(Ordering::Relaxed)
 }
@@ -142,7 +142,7 @@ impl Driver {
         let (dev, peer_dev) = (self.device(device)?.number, self.device(holder)?.number);
         match self.session.call(&CuDeviceCanAccessPeer { dev, peer_dev }) {
             Ok(answer) => Ok(answer.can_access_peer != 0),
-            // The previous release of the host side has no peer access.
+            // The host side of the previous release doesn't support peer access.
             Err(CuError::NOT_SUPPORTED) => Ok(false),
             Err(error) => Err(error),
         }

@@ -9,7 +9,7 @@ use cuda_api::proc_address::{Lookup, resolve};
 use cuda_api::sys::CUdriverProcAddressQueryResult;
 use std::ffi::c_void;
 
-/// Looks up a name for `cuGetProcAddress`. If there is no function for it, logs the reason.
+/// Looks up a name for `cuGetProcAddress`. If no function is found, logs the reason.
 fn look_up(name: Text, version: i32, flags: u64) -> CuResult<Lookup> {
     let name = name.name()?;
     let lookup = resolve(name, version, flags).map_err(|error| {
@@ -97,7 +97,7 @@ mod tests {
     fn a_name_without_a_function_is_reported_as_a_driver_does() {
         let look_up = |name: &CStr, version: c_int| {
             let (mut found, mut status) = (UNTOUCHED, CUdriverProcAddressQueryResult(9));
-            // SAFETY: the pointers are to locals, and the name ends with a zero.
+            // SAFETY: the pointers are to local variables, and the name is a C string.
             let result =
                 unsafe { cuGetProcAddress_v2(name.as_ptr(), &mut found, version, 0, &mut status) };
             (result, found, status)
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(look_up(c"cuLibraryLoadData", 11000), old);
 
         let mut found = UNTOUCHED;
-        // SAFETY: as above.
+        // SAFETY: the pointer is to a local variable, and the name is a C string.
         let result = unsafe { cuGetProcAddress(c"cuNothing".as_ptr(), &mut found, 12000, 0) };
         assert_eq!((result, found), (CUresult::CUDA_ERROR_NOT_FOUND, UNTOUCHED));
     }

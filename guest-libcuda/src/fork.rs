@@ -1,15 +1,16 @@
-//! Forked children. As with CUDA, a child of a process that has initialized the library can't use it.
+//! Forked children. As with CUDA, a child of a process that has initialized the library can't use
+//! it.
 
 use crate::transport::{ClosedInChildren, Fork};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// Whether this process is a forked child of the process that called `cuInit`.
+/// Whether this process is a forked child of a process that had opened the device.
 static FORKED: AtomicBool = AtomicBool::new(false);
 static DESCRIPTORS: ClosedInChildren = ClosedInChildren::new();
 
-/// Returns whether this process is a forked child of a process that has opened the device.
+/// Returns whether this process is a forked child of a process that had opened the device.
 #[inline]
 pub fn is_child() -> bool {
     FORKED.load(Ordering::Relaxed)
@@ -19,8 +20,9 @@ pub fn is_child() -> bool {
 pub fn close_in_children(descriptors: &[i32]) {
     DESCRIPTORS.set(descriptors);
     static ONCE: Once = Once::new();
-    // SAFETY: after a fork, the handler in the child only stores to atomics, moves mappings, and
-    // closes descriptors. It doesn't allocate memory or take locks.
+    // SAFETY: the handlers stay loaded, because this library is never unloaded. After a fork, the
+    // handler in the child only stores to atomics, moves mappings, and closes descriptors, for
+    // which it needs neither the allocator nor a lock.
     ONCE.call_once(|| unsafe {
         libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
     });
@@ -32,7 +34,8 @@ pub fn closes_nothing() -> bool {
     DESCRIPTORS.is_empty()
 }
 
-/// A function that prepares for a fork of the calling thread.
+/// A function that prepares for a fork of the calling thread, or returns `None` if there is nothing
+/// to prepare.
 type Prepare = fn() -> Option<Box<dyn Fork>>;
 
 static PREPARE: OnceLock<Prepare> = OnceLock::new();
@@ -42,13 +45,14 @@ thread_local! {
     static PREPARED: RefCell<Option<Box<dyn Fork>>> = const { RefCell::new(None) };
 }
 
-/// Calls a function before each fork. Only the first call has an effect.
+/// Makes every fork call `prepare` first. Only the first call of this function has an effect.
 pub fn prepare_with(prepare: Prepare) {
     let _ = PREPARE.set(prepare);
 }
 
 extern "C" fn before() {
-    // A child has no registered memory, and a thread that is ending can't prepare a fork.
+    // Prepare nothing in a child, which has no registered memory. A thread that is exiting may have
+    // no `PREPARED` any more, so it can't prepare a fork.
     if let (false, Some(prepare)) = (is_child(), PREPARE.get()) {
         let _ = PREPARED.try_with(|prepared| prepared.replace(prepare()));
     }
@@ -64,7 +68,8 @@ extern "C" fn in_child() {
     FORKED.store(true, Ordering::Relaxed);
     if let Ok(Some(mut prepared)) = PREPARED.try_with(RefCell::take) {
         prepared.end_in_child();
-        // Freeing memory may need a lock that another thread of the parent had.
+        // Don't drop this: freeing memory may need a lock that another thread of the parent held
+        // during the fork.
         std::mem::forget(prepared);
     }
     DESCRIPTORS.close();

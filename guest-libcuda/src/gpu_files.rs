@@ -1,12 +1,13 @@
 //! The GPUs that a container has. The guest package's CDI specification gives a container the file
-//! `/dev/nvidiaN` for each GPU that it may use, as NVIDIA's does. Here, each is another name of the
-//! device. Without such a file, as outside of containers, a program may use all GPUs.
+//! `/dev/nvidiaN` for each GPU that it may use, as NVIDIA's specification does. Each of these files
+//! is another name for the virtio-cuda device. If there is no such file, for example outside of
+//! containers, a program may use all GPUs.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Returns the GPUs whose files exist. `None` if all GPUs may be used.
+/// Returns the GPUs whose files exist, or `None` if the program may use all GPUs.
 pub fn given() -> Option<BTreeSet<i32>> {
     given_in(Path::new("/dev"), "virtio-cuda0")
 }
@@ -15,8 +16,8 @@ fn given_in(folder: &Path, device: &str) -> Option<BTreeSet<i32>> {
     let device = std::fs::metadata(folder.join(device)).ok()?.rdev();
     let number = |entry: std::fs::DirEntry| {
         let number = entry.file_name().to_str()?.strip_prefix("nvidia")?.parse().ok()?;
-        // On a host, a file with such a name belongs to NVIDIA's driver, which has another device
-        // number.
+        // Ignore a file of another device: on a host, a file with this name belongs to NVIDIA's
+        // driver.
         let rdev = std::fs::metadata(entry.path()).ok()?.rdev();
         (rdev == device).then_some(number)
     };

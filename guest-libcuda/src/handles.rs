@@ -1,7 +1,8 @@
 //! The handles that programs hold: pointers to reserved addresses that are never mapped.
 //!
 //! A handle's offset in the range encodes a slot, and a count of how many objects have used the
-//! slot before. So forged and stale handles are recognized without dereferencing them.
+//! slot before. Because of this count, and because handles are never dereferenced, forged and stale
+//! handles are recognized safely.
 
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
@@ -17,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 /// The C type of a handle, as an integer.
 pub type Handle = usize;
 
-/// The distance between consecutive handles in bytes.
+/// The distance in bytes between the handles of consecutive slots.
 const STEP: usize = 16;
 const SLOT_BITS: u32 = 22;
 const SLOTS: usize = 1 << SLOT_BITS;
@@ -44,8 +45,8 @@ pub enum Object {
 }
 
 impl Object {
-    /// Returns the context with which the object ends, if it ends with one. A function ends with its
-    /// module.
+    /// Returns the context whose destruction invalidates the object's handle, if there is one.
+    /// There is none for a function, which is invalidated with its module.
     pub fn context(&self) -> Option<ContextId> {
         match self {
             Self::Stream(stream) => Some(stream.context.id()),
@@ -99,7 +100,8 @@ struct Slot {
 struct Occupant {
     generation: usize,
     object: Option<Object>,
-    /// The error of calls with the slot's previous handle, if there was one.
+    /// The error of calls with the slot's previous handle, or `None` if there was no previous
+    /// handle.
     ended: Option<CuError>,
 }
 
@@ -114,7 +116,8 @@ impl Occupant {
         }
     }
 
-    /// Ends the handle, and returns its object.
+    /// Frees the slot's handle and returns its object. Later calls with the handle fail with
+    /// `error`.
     fn end(&mut self, error: CuError) -> Option<Object> {
         self.generation = (self.generation + 1) % GENERATIONS;
         self.ended = Some(error);
@@ -162,7 +165,8 @@ impl Handles {
     pub fn insert(&self, object: Object) -> CuResult<Handle> {
         let index = {
             let mut free = self.free.lock();
-            // A free slot is reused as late as possible, so that stale handles stay recognizable.
+            // Reuse a free slot as late as possible, because a slot's stale handles are recognized
+            // only until its generations wrap around.
             match free.slots.len() > CHUNK || free.used == SLOTS {
                 true => free.slots.pop_front().ok_or(CuError::OUT_OF_MEMORY)?,
                 false => {
@@ -197,8 +201,8 @@ impl Handles {
         Ok(object)
     }
 
-    /// Invalidates the handles of all objects for which `ended` returns an error, and returns the
-    /// handles and the objects. Calls with these handles fail with the error.
+    /// Invalidates the handles of all objects for which `ended` returns an error, and returns these
+    /// handles and objects. Later calls with such a handle fail with that error.
     pub fn end_where(
         &self,
         mut ended: impl FnMut(&Object) -> Option<CuError>,
@@ -217,9 +221,9 @@ impl Handles {
     }
 }
 
-/// Returns the error of a call with an invalid handle. As with NVIDIA's driver, if the calling
-/// thread's current context has been destroyed, that error takes precedence over the error for most
-/// kinds of handles.
+/// Returns the error of a call with an invalid handle. As with NVIDIA's driver,
+/// CUDA_ERROR_CONTEXT_IS_DESTROYED takes precedence for most kinds of handles, if the calling
+/// thread's current context has been destroyed.
 #[cold]
 fn of_thread<T: Named>(error: CuError) -> CuError {
     match thread::current() {
@@ -228,7 +232,7 @@ fn of_thread<T: Named>(error: CuError) -> CuError {
     }
 }
 
-/// Returns the handle with which a slot refers to its object.
+/// Returns the handle of the object in slot `index` after `generation` earlier uses of the slot.
 fn handle(index: usize, generation: usize) -> Handle {
     WINDOW.start + (generation * SLOTS + index) * STEP
 }

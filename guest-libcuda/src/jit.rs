@@ -24,7 +24,7 @@ pub struct JitOptions {
     pub wire: Vec<JitOption>,
     info: Log,
     error: Log,
-    /// The address at which the elapsed time is returned, in milliseconds.
+    /// The address at which the elapsed time in milliseconds is stored.
     time_at: Option<Out<f32>>,
 }
 
@@ -33,15 +33,16 @@ pub struct JitOptions {
 struct Log {
     buffer: Option<Out<c_char>>,
     size: usize,
-    /// The address at which the length of the log is returned: that of the option's value.
+    /// The address at which the length of the log is stored, which is that of the option's value.
     size_at: Option<Out<usize>>,
 }
 
 // SAFETY: the pointers are to the program's buffers, which stay valid as long as the options are
-// used, as promised to `JitOptions::read`. Calls that write to them don't run at the same time: the
-// API doesn't allow a program to use a link on two threads at once.
+// used, as the caller of `JitOptions::read` promises. No two threads write to them at the same
+// time, because the API doesn't allow a program to use a link on two threads at once.
 unsafe impl Send for JitOptions {}
-// SAFETY: as above.
+// SAFETY: no two threads write to the program's buffers at the same time, because the API doesn't
+// allow a program to use a link on two threads at once.
 unsafe impl Sync for JitOptions {}
 
 impl JitOptions {
@@ -55,7 +56,7 @@ impl JitOptions {
     pub unsafe fn read(count: u32, options: In<u32>, values: In<usize>) -> CuResult<Self> {
         let mut jit = Self::default();
         let count = count as usize;
-        // SAFETY: the arrays have `count` elements, as the caller promises.
+        // SAFETY: the caller promises that the arrays have `count` elements.
         let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
         for index in 0..count {
             let option = ids.get(index)?;
@@ -66,20 +67,21 @@ impl JitOptions {
             };
             match option {
                 INFO_LOG_BUFFER | ERROR_LOG_BUFFER => {
-                    // SAFETY: this option's value is a buffer, as the caller promises.
+                    // SAFETY: the caller promises that the value of this option is a buffer.
                     log.buffer = Some(unsafe { Out::from_address(value) });
                 }
                 INFO_LOG_SIZE | ERROR_LOG_SIZE => {
                     let address = values.address() + index * size_of::<usize>();
                     log.size = value as u32 as usize;
-                    // SAFETY: this is the address of an element of the array, to which the API
-                    // writes the length.
+                    // SAFETY: this is the address of an element of `values`, which stays valid as
+                    // the caller promises. The API allows the driver to store the log's length
+                    // there.
                     log.size_at = Some(unsafe { Out::from_address(address) });
                 }
                 WALL_TIME => {
                     let address = values.address() + index * size_of::<usize>();
-                    // SAFETY: this is the address of an element of the array, to which the API
-                    // writes the time.
+                    // SAFETY: this is the address of an element of `values`, which stays valid as
+                    // the caller promises. The API allows the driver to store the time there.
                     jit.time_at = Some(unsafe { Out::from_address(address) });
                 }
                 option if JIT_OPTIONS.contains(&option) => {
@@ -102,7 +104,8 @@ impl JitOptions {
         2 * (self.log_max() as usize + 16)
     }
 
-    /// Stores the time that compiling and linking took. It includes the time for sending the image.
+    /// Stores the time since `since`, for which compiling and linking took. It includes the time
+    /// for sending the image.
     pub fn store_time(&self, since: Instant) {
         if let Some(at) = self.time_at {
             at.set_if_wanted(since.elapsed().as_secs_f32() * 1000.0);
@@ -113,7 +116,7 @@ impl JitOptions {
     pub fn store_logs(&self, info: &[u8], error: &[u8]) {
         for (log, text) in [(&self.info, info), (&self.error, error)] {
             if let Some(to) = log.buffer.filter(|to| to.is_wanted() && log.size > 0) {
-                // SAFETY: the buffer has this size, as promised to `read`.
+                // SAFETY: the caller of `read` promised that the buffer has this size.
                 let _ = unsafe { to.array(log.size) }.set_text(text);
                 if let Some(at) = log.size_at {
                     at.set_if_wanted(text.len().min(log.size));

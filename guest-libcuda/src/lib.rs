@@ -1,17 +1,17 @@
 //! The guest's libcuda.so.1: it implements CUDA's driver API with a worker on the host.
 //!
-//! * [`transport`], a separate crate, connects to the device through the kernel's driver, or through
-//!   vhost-user without a VM.
+//! * [`transport`], a separate crate, connects to the device through the kernel's driver, or
+//!   through vhost-user without a VM.
 //! * [`session`] writes commands to the ring and waits for replies.
 //! * [`driver`] is the library's state: the session, the devices, [`handles`], and the map of the
 //!   program's [`memory`].
 //! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.
-//! * [`remembered`] keeps answers of the worker, so that it isn't asked again.
-//! * [`shareable`] has the file descriptors that stand for exported memory.
-//! * [`software`] tells softgpu from NVIDIA's driver.
-//! * [`stats`] counts calls, if the user wants to know.
-//! * [`entry`] has the functions that programs call. All other symbols are exported too, and return an
-//!   error, in most cases CUDA_ERROR_NOT_SUPPORTED.
+//! * [`remembered`] keeps results of queries to the worker, so that they aren't repeated.
+//! * [`shareable`] has the file descriptors that represent exported memory.
+//! * [`software`] distinguishes softgpu from NVIDIA's driver.
+//! * [`stats`] counts calls, if VIRTIO_CUDA_STATS is set.
+//! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
+//!   an error, in most cases CUDA_ERROR_NOT_SUPPORTED.
 
 mod capture;
 mod context;

@@ -22,21 +22,22 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize
 /// The properties that only green contexts have.
 pub struct Green {
     pub id: GreenId,
-    /// The primary context, to which the memory and the modules belong.
+    /// The device's primary context, to which the green context's memory and modules belong.
     pub home: &'static Context,
     /// The primary context's id when the green context was created.
     pub home_id: ContextId,
-    /// The stream that is used in place of the default streams. Its work runs on the green context's SMs.
+    /// The stream that is used in place of the default streams. Its work runs on the green
+    /// context's SMs.
     pub default_stream: StreamId,
     /// The CUgreenCtx handle. The CUcontext handle is in [`Context`].
     pub handle: OnceLock<usize>,
 }
 
-/// A green context, as the program names it before it is converted to a context.
+/// The object behind a CUgreenCtx handle: the context to which the green context can be converted.
 #[derive(Clone)]
 pub struct GreenHandle(pub &'static Context);
 
-/// All contexts that exist in the worker, and the primary ones, but no green ones.
+/// All contexts that exist in the worker, and all primary contexts, but no green contexts.
 static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
 
 /// A context. Threads keep references to contexts, and a program creates few of them, so their
@@ -102,7 +103,8 @@ impl Context {
     /// Returns all contexts that currently exist in the worker, except green ones.
     pub fn all_alive() -> Vec<&'static Self> {
         let mut all = CONTEXTS.lock();
-        // Only primary contexts can exist again.
+        // Keep primary contexts, because only they can be created again after they have been
+        // destroyed.
         all.retain(|context| context.primary || context.is_alive());
         all.iter().copied().filter(|context| context.is_alive()).collect()
     }
@@ -144,8 +146,8 @@ impl Context {
         self.flags.store(flags, Ordering::Relaxed);
     }
 
-    /// Returns whether the context currently exists in the worker. A green context ends with its
-    /// primary context.
+    /// Returns whether the context currently exists in the worker. A green context is destroyed
+    /// with its primary context.
     pub fn is_alive(&self) -> bool {
         let has_home = |green: &Green| green.home.is_alive() && green.home.id() == green.home_id;
         self.alive.load(Ordering::Relaxed) && self.green.as_ref().is_none_or(has_home)
@@ -190,8 +192,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Fails if the stream belongs to a green context that has been destroyed. The handles of other
-    /// contexts' streams end with their context.
+    /// Fails if the stream belongs to a green context that has been destroyed. Other streams need
+    /// no check: their handles are invalidated when their context is destroyed.
     pub fn check(&self) -> CuResult {
         if self.context.is_alive() { Ok(()) } else { Err(CuError::CONTEXT_IS_DESTROYED) }
     }
@@ -225,7 +227,8 @@ impl Event {
 pub struct Array {
     pub id: ArrayId,
     pub descriptor: CUDA_ARRAY3D_DESCRIPTOR,
-    /// Whether the array is a level of a mipmapped array, which owns the memory.
+    /// Whether the array is a level of a mipmapped array. Its memory then belongs to the mipmapped
+    /// array.
     pub is_level: bool,
     pub context: &'static Context,
 }
@@ -250,7 +253,8 @@ pub struct Link {
     pub image: OnceLock<Vec<u8>>,
 }
 
-/// Function handles by name, so that looking up the same name twice returns the same handle.
+/// The handles of functions by name, so that looking up the same name twice returns the same
+/// handle.
 pub type ByName = Mutex<HashMap<Vec<u8>, usize>>;
 
 /// The addresses and sizes of variables, by name and by the context in which they were queried.
@@ -261,7 +265,7 @@ pub struct Module {
     pub id: ModuleId,
     pub context: ContextId,
     pub functions: ByName,
-    /// Handle of the library that the module belongs to, if any. The program can't unload the
+    /// The handle of the library that the module belongs to, if any. The program can't unload the
     /// module of a library.
     pub library: Option<usize>,
     /// The variables that the program has queried. They are removed from the map of the program's
@@ -273,14 +277,15 @@ pub struct Module {
 /// A library.
 pub struct Library {
     pub id: LibraryId,
-    /// The error of calls that look something up, if the image is damaged. The worker then doesn't know
-    /// the library.
+    /// If the image is damaged, the error of the calls that look something up in the library. The
+    /// worker then doesn't know the library.
     pub failed: Option<CuError>,
     pub kernels: ByName,
-    /// Handles of the library's modules, by context id.
+    /// The handles of the library's modules, by context id.
     pub modules: Mutex<HashMap<ContextId, usize>>,
-    /// Handles of the kernels' functions, by context id and by the kernel's handle. A function is the
-    /// same object as its kernel, but its handle ends with its context.
+    /// The handles of the kernels' functions, by context id and by the kernel's handle. A function
+    /// is the same object as its kernel, but the function's handle is invalidated when its context
+    /// is destroyed.
     pub functions: Mutex<HashMap<(ContextId, usize), usize>>,
     /// The variables that the program has queried. They are removed from the map of the program's
     /// memory when the library is unloaded.
@@ -295,9 +300,9 @@ pub struct Library {
 /// The object that a function belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Handle of the function's module.
+    /// The handle of the function's module.
     Module(usize),
-    /// Handle of the library, for a kernel.
+    /// The handle of the kernel's library.
     Library(usize),
 }
 
@@ -311,12 +316,13 @@ pub struct Parameter {
 /// The maximum length in bytes of a list of all attributes of a function in a reply.
 pub const ATTRIBUTES_ROOM: usize = FUNCTION_ATTRIBUTES_MAX * 16 + 8;
 
-/// The place to which a function's attributes apply.
+/// The context or device for which a function's attributes were queried.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// A context, for queries of functions.
+    /// A context, for the attributes of functions.
     Context(ContextId),
-    /// A device, for queries of kernels, while its primary context has this id.
+    /// A device, for the attributes of kernels. The id is that of the device's primary context, so
+    /// the attributes are forgotten when that context is destroyed.
     Device(ContextId),
 }
 
@@ -326,15 +332,16 @@ pub struct Function {
     pub name: CString,
     pub origin: Origin,
     pub parameters: Vec<Parameter>,
-    /// Size of the parameter buffer in bytes.
+    /// The size of the parameter buffer in bytes.
     pub parameter_bytes: usize,
-    /// Attributes by their number and by the context or device for which they were queried.
+    /// The attributes by their number and by the context or device for which they were queried.
     pub attributes: Remembered<(Place, u32), i32>,
-    /// The values to which the program has set attributes, if nothing has changed them since.
+    /// The values to which the program has set attributes. A value is removed if anything else may
+    /// have changed the attribute.
     pub set: Remembered<(Place, u32), i32>,
-    /// CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, queried at the first launch.
+    /// The attribute CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, queried at the first launch.
     pub max_threads: OnceLock<u32>,
-    /// Results of occupancy queries, by context and by the encoded query.
+    /// The results of occupancy queries, by context and by the encoded query.
     pub occupancy: Remembered<(ContextId, Vec<u8>), u64>,
 }
 
@@ -376,7 +383,7 @@ impl Function {
         self.attributes.keep(version, answers);
     }
 
-    /// Forgets the answers that depend on the function's attributes and settings.
+    /// Forgets the results of queries that depend on the function's attributes and settings.
     pub fn forget_answers(&self) {
         self.attributes.forget();
         self.set.forget();

@@ -1,6 +1,5 @@
 //! The text that kernels print. The worker buffers the text and sets a flag in its replies. This
-//! process writes the text to its own stdout at the same times as CUDA does: in calls that
-//! synchronize.
+//! process writes the text to its stdout in calls that synchronize, as CUDA does.
 
 use crate::log::say;
 use crate::session::Session;
@@ -47,7 +46,7 @@ fn write(mut text: &[u8]) {
     // SAFETY: the C library's stream lives as long as the process.
     unsafe { libc::fflush(stdout) };
     while !text.is_empty() {
-        // SAFETY: the pointer and the length belong to a slice.
+        // SAFETY: the pointer and the length are those of a slice.
         let written = unsafe { libc::write(1, text.as_ptr().cast(), text.len()) };
         match usize::try_from(written) {
             Ok(written) => text = &text[written.min(text.len())..],

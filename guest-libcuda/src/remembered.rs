@@ -1,4 +1,5 @@
-//! Answers of the worker that stay right until a call of the program changes them.
+//! Remembers results of queries to the worker that stay valid until a call of the program changes
+//! them.
 
 use crate::error::CuResult;
 use parking_lot::Mutex;
@@ -6,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::OnceLock;
 
-/// Returns an answer that never changes. Asks the worker unless an earlier call did so with success.
+/// Returns the result of a query that never changes. Calls `ask` unless an earlier call succeeded.
 pub fn once<T: Copy>(known: &OnceLock<T>, ask: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
     match known.get() {
         Some(&answer) => Ok(answer),
@@ -14,21 +15,21 @@ pub fn once<T: Copy>(known: &OnceLock<T>, ask: impl FnOnce() -> CuResult<T>) -> 
     }
 }
 
-/// The maximum number of answers about one object. Programs ask only a few different questions.
+/// The maximum number of results about one object. Programs make only a few different queries.
 const MOST: usize = 1024;
 
-/// At most `N` answers by question.
+/// The results of at most `N` queries, by query.
 pub struct Remembered<K, V, const N: usize = MOST> {
     state: Mutex<State<K, V>>,
 }
 
 struct State<K, V> {
     answers: HashMap<K, V>,
-    /// The number of times that the answers were forgotten.
+    /// The number of times that results were forgotten.
     version: u64,
 }
 
-/// Identifies the answers' version; see [`Remembered::version`].
+/// A version of the results, from [`Remembered::version`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Version(u64);
 
@@ -39,18 +40,18 @@ impl<K, V, const N: usize> Default for Remembered<K, V, N> {
 }
 
 impl<K: Eq + Hash, V: Copy, const N: usize> Remembered<K, V, N> {
-    /// Returns the answer to a question, if it is known.
+    /// Returns the result of a query, if it is known.
     pub fn get(&self, question: &K) -> Option<V> {
         self.state.lock().answers.get(question).copied()
     }
 
-    /// Returns the current version. Call this before asking the worker, and pass the result to
+    /// Returns the current version. Call this before querying the worker, and pass the result to
     /// [`keep`](Self::keep).
     pub fn version(&self) -> Version {
         Version(self.state.lock().version)
     }
 
-    /// Remembers answers, unless they may be outdated because [`forget`](Self::forget) was called
+    /// Remembers results, unless they may be outdated because [`forget`](Self::forget) was called
     /// after `version` was current.
     pub fn keep(&self, version: Version, answers: impl IntoIterator<Item = (K, V)>) {
         let mut state = self.state.lock();
@@ -63,19 +64,21 @@ impl<K: Eq + Hash, V: Copy, const N: usize> Remembered<K, V, N> {
         state.answers.extend(answers);
     }
 
-    /// Forgets all answers. Call this after the worker has made the change.
+    /// Forgets all results. Call this after the worker has made the change that outdates them.
     pub fn forget(&self) {
         self.forget_where(|_| true);
     }
 
-    /// Forgets the answers to these questions. Call this after the worker has made the change.
+    /// Forgets the results of the queries for which `is_outdated` returns true. Call this after the
+    /// worker has made the change that outdates them.
     pub fn forget_where(&self, is_outdated: impl Fn(&K) -> bool) {
         let version = self.version();
         self.replace(version, is_outdated, None);
     }
 
-    /// Forgets the answers to these questions and remembers another one, unless another change was
-    /// made after `version` was current. Call this after the worker has made the change.
+    /// Forgets the results of the queries for which `is_outdated` returns true, and remembers
+    /// `answer` unless another change was made after `version` was current. Call this after the
+    /// worker has made the change.
     pub fn replace(
         &self,
         version: Version,
@@ -117,7 +120,7 @@ mod tests {
         remembered.replace(before, |question| *question == "a", Some(("a", 3)));
         assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (Some(3), Some(2)));
         // Both changes began at the same version, and it isn't known which one the worker made
-        // last. So neither answer is kept.
+        // last. So neither value is remembered.
         remembered.replace(before, |question| *question == "a", Some(("a", 4)));
         assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (None, Some(2)));
     }

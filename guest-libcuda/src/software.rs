@@ -1,4 +1,4 @@
-//! Tells softgpu from NVIDIA's driver.
+//! Distinguishes softgpu from NVIDIA's driver.
 
 use crate::driver::driver;
 use std::sync::OnceLock;
@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 /// The name of softgpu's devices.
 const SOFTGPU: &[u8] = b"softgpu";
 
-/// Returns whether the host's driver executes PTX, and no machine code. Returns false before `cuInit`.
-/// In a forked child, the answer is the parent's, because the child can write to a cache of compiled
-/// code that both use.
+/// Returns whether the host's driver executes PTX, but no machine code. Returns false before
+/// `cuInit`. A forked child returns the parent's result, because the two may share a cache of
+/// compiled code, in which their entries must agree.
 pub fn executes_ptx() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     let ask = || {

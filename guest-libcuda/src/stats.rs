@@ -18,7 +18,8 @@ static ENABLED: AtomicBool = AtomicBool::new(false);
 
 static COUNTS: Mutex<Option<HashMap<&'static str, Counts>>> = Mutex::new(None);
 static STARTED: OnceLock<Instant> = OnceLock::new();
-/// The word in which the worker counts the time, in ns, for which work waits for the VM's turn.
+/// The word in which the worker counts the time in ns for which work has waited for the VM's
+/// window.
 static TURN: OnceLock<&'static AtomicU64> = OnceLock::new();
 
 /// The number of waits that completion words have ended.
@@ -28,8 +29,9 @@ thread_local! {
     static SENT: Cell<Sent> = const { Cell::new(Sent { posted: 0, waited: 0, pending: 0, bytes: 0 }) };
 }
 
-/// Counts of the calling thread's commands without and with a reply, of those with a reply that wait
-/// for the GPU's work, and of bytes in both directions.
+/// The number of the calling thread's commands without a reply (`posted`), with a reply (`waited`),
+/// and with a reply that comes after GPU work (`pending`), and the number of bytes in both
+/// directions.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     posted: u64,
@@ -45,16 +47,17 @@ struct Count {
     time: Duration,
 }
 
-/// The calls of an entry point.
+/// The calls of an entry point, and what they cost.
 #[derive(Clone, Copy, Default)]
 struct Counts {
-    /// Calls that sent a command and waited for the reply, that only sent commands, and that sent
-    /// nothing.
+    /// `waited` counts the calls that sent a command and waited for a reply, `posted` those that
+    /// only sent commands, and `local` those that sent nothing.
     waited: Count,
     posted: Count,
     local: Count,
-    /// The parts of the time of the calls that waited: for the GPU's work, for the VM's turn, and
-    /// for the host. The second part includes that of posted calls that waited for room in the ring.
+    /// The time of the calls that waited, divided into the time for GPU work (`gpu`), for the VM's
+    /// window (`turn`), and for the host (`host`). `turn` includes the time for which posted calls
+    /// waited for room in the ring because of the window.
     gpu: Duration,
     turn: Duration,
     host: Duration,
@@ -66,7 +69,8 @@ impl Counts {
         self.waited.time + self.posted.time + self.local.time
     }
 
-    /// Adds a call that took `time`, sent `sent`, and had to wait for the VM's turn for at most `turn`.
+    /// Adds a call that took `time` and sent `sent`. `turn` is the time for which work waited for
+    /// the VM's window during the call, and may be longer than the call.
     fn add(&mut self, sent: Sent, time: Duration, turn: Duration) {
         let turn = turn.min(time);
         let count = if sent.waited > 0 {
@@ -125,7 +129,7 @@ pub fn enabled() -> bool {
     ENABLED.load(Ordering::Relaxed)
 }
 
-/// Sets the word in which the worker counts the time for which work waits for the VM's turn.
+/// Sets the word in which the worker counts the time for which work waits for the VM's window.
 pub fn watch_turns(word: &'static AtomicU64) {
     let _ = TURN.set(word);
 }
@@ -148,7 +152,7 @@ pub fn count_command(opcode: u32, waited: bool) {
     }
 }
 
-/// Counts bytes that are sent or received.
+/// Counts bytes that are sent or received by the calling thread.
 #[inline]
 pub fn count_bytes(bytes: usize) {
     if enabled() {
@@ -157,7 +161,7 @@ pub fn count_bytes(bytes: usize) {
 }
 
 fn count(change: impl FnOnce(&mut Sent)) {
-    // A thread that is exiting may have no counter any more.
+    // Ignore errors: the counter of a thread that is exiting may already be destroyed.
     let _ = SENT.try_with(|cell| {
         let mut sent = cell.get();
         change(&mut sent);
@@ -165,7 +169,7 @@ fn count(change: impl FnOnce(&mut Sent)) {
     });
 }
 
-/// Returns whether the reply to a command comes when the GPU has finished some work.
+/// Returns whether the reply to a command comes only after the GPU has finished some work.
 fn waits_for_gpu(opcode: u32) -> bool {
     const FREES: [u32; 3] = [CuMemFreeV2::OPCODE, CuMemUnmap::OPCODE, VcudaHostUnregister::OPCODE];
     FREES.contains(&opcode) || table::entry(opcode).is_some_and(|entry| entry.pending)
@@ -192,7 +196,7 @@ pub fn counted<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
         pending: after.pending - before.pending,
         bytes: after.bytes - before.bytes,
     };
-    // A session that starts later counts from 0.
+    // If the session started during the call, the worker's count began at 0 then.
     let turn = turns().saturating_sub(turns_before);
     if let Some(counts) = &mut *COUNTS.lock() {
         counts.entry(name).or_default().add(sent, time, turn);

@@ -1,22 +1,23 @@
-//! Tensor maps that the worker has encoded. Libraries encode the same maps for each launch.
+//! Remembers tensor maps that the worker has encoded, because libraries encode the same maps for
+//! each launch.
 
 use crate::error::CuResult;
 use crate::remembered::Remembered;
 use crate::session::Session;
 use protocol::codec::{Call, Writer};
 
-/// The maximum number of maps, each with its arguments in about 400 bytes of memory.
+/// The maximum number of maps. Each takes about 400 bytes of memory with its arguments.
 const MOST: usize = 8192;
 
-/// The bytes of tensor maps, by the device and by the call with its encoded arguments. Nothing else
-/// affects them: not the context, and not the memory that a map describes. Errors aren't kept, so that
-/// the driver reports each of them, and writes it to its log.
+/// The bytes of tensor maps, by the device and by the call with its encoded arguments. A map
+/// depends neither on the context nor on the contents of the memory that it describes. Errors
+/// aren't remembered, so that the driver reports each of them and writes it to its log.
 #[derive(Default)]
 pub struct TensorMaps(Remembered<(i32, u32, Vec<u8>), [u64; 16], MOST>);
 
 impl TensorMaps {
-    /// Returns the map that a call encodes on a device (as the program numbers it). `map` takes it from
-    /// the worker's answer.
+    /// Returns the map that a call encodes on the device with this ordinal in the program. `map`
+    /// extracts it from the worker's reply.
     pub fn encoded<'a, C: Call<'a>>(
         &self,
         session: &Session,

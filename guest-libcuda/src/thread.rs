@@ -1,5 +1,5 @@
-//! Per-thread state: the thread's number, its stack of contexts, and the contexts in which it has used
-//! its default stream.
+//! Per-thread state: the thread's number, its stack of contexts, and the contexts in which it has
+//! used its default stream.
 //!
 //! No variable here has a destructor. CUDA's libraries call this library from their own
 //! destructors, at a time when a thread-local variable with a destructor may already be destroyed.
@@ -17,15 +17,16 @@ type Ctx = &'static Context;
 thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(0) };
     static CURRENT: Cell<Option<Ctx>> = const { Cell::new(None) };
-    /// The contexts below the current one on this thread's context stack.
+    /// The entries of this thread's context stack below the current context.
     static STACK: RefCell<ManuallyDrop<Vec<Option<Ctx>>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
-    /// The contexts in which this thread has used its default stream, the last one first.
+    /// The contexts in which this thread has used its default stream, the most recent one first.
     static DEFAULT_STREAMS: RefCell<ManuallyDrop<Vec<(Ctx, ContextId)>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Returns this thread's kernel thread id, and the id of its current context (0 if it has none).
+/// Returns this thread's kernel thread id, and the id of its current context, or 0 if it has none
+/// or the context has been destroyed.
 #[inline]
 pub fn origin() -> (u32, ContextId) {
     let context = current().filter(|context| context.is_alive());
@@ -46,14 +47,14 @@ fn number() -> u32 {
     }
 }
 
-/// Returns the current context.
+/// Returns this thread's current context.
 #[inline]
 pub fn current() -> Option<Ctx> {
     CURRENT.get()
 }
 
-/// Returns whether a native program polls while it waits in the current context, instead of
-/// sleeping.
+/// Returns whether a native program would poll instead of sleeping while it waits in the current
+/// context.
 pub fn spins() -> bool {
     const BLOCKING: u32 = CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC.0;
     current().is_none_or(|context| context.flags() & BLOCKING == 0)
@@ -64,7 +65,7 @@ pub fn set_current(context: Option<Ctx>) {
     CURRENT.set(context);
 }
 
-/// Runs `body` while a context is the current one.
+/// Runs `body` while `context` is the current context.
 pub fn within<R>(context: Ctx, body: impl FnOnce() -> R) -> R {
     let before = CURRENT.replace(Some(context));
     let result = body();
@@ -72,7 +73,7 @@ pub fn within<R>(context: Ctx, body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Pushes a context, which becomes the current one.
+/// Pushes a context on this thread's stack, which makes it the current context.
 pub fn push(context: Ctx) {
     let below = CURRENT.replace(Some(context));
     STACK.with_borrow_mut(|stack| stack.push(below));
@@ -84,7 +85,7 @@ pub fn has(context: Ctx) -> bool {
     below || current() == Some(context)
 }
 
-/// Pops the current context.
+/// Pops the current context from this thread's stack.
 pub fn pop() -> Option<Ctx> {
     let top = CURRENT.get()?;
     let below = STACK.with_borrow_mut(|stack| {
@@ -111,15 +112,15 @@ pub fn note_default_stream() {
     });
 }
 
-/// Returns the contexts that still exist in which this thread has used its default stream, and forgets
-/// them.
+/// Returns the contexts that still exist in which this thread has used its default stream, and
+/// forgets them.
 pub fn take_default_streams() -> impl Iterator<Item = Ctx> {
     let streams = ManuallyDrop::into_inner(DEFAULT_STREAMS.take()).into_iter();
     let exists = |(context, id): &(Ctx, ContextId)| context.is_alive() && context.id() == *id;
     streams.filter(exists).map(|(context, _)| context)
 }
 
-/// Frees this thread's state, because it exits. The current context stays, for destructors of other
+/// Frees this thread's state, because it exits. Keeps the current context for destructors of other
 /// libraries that run later.
 pub fn end() {
     NUMBER.set(0);

@@ -1,4 +1,5 @@
-//! Reports to the worker that a thread exits, so that other threads can use its default streams.
+//! Reports to the worker that a thread exits, so that the worker can give the thread's default
+//! streams to other threads.
 
 use crate::capture;
 use crate::driver::{driver, reports_threads};
@@ -13,8 +14,8 @@ pub fn begin() {
     call_at_thread_end(report);
 }
 
-/// Reports the exit of this thread. Waits for nothing, because the worker may be waiting for a host
-/// function that waits for this thread.
+/// Reports the exit of this thread. Never waits for the worker, because the worker may be waiting
+/// for a host function that waits for this thread.
 fn report() {
     capturing::thread_ended();
     capture::thread_ended();
