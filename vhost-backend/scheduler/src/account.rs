@@ -1,9 +1,9 @@
 //! Tracks how long a VM was busy on one GPU, as counted by its worker, and how much of that time
 //! was charged.
 //!
-//! Workers count time late: a worker notices the start of work only at its next check, and
-//! everything else only after it returns from a driver call. So reported time is kept here until
-//! it's charged, and charged time is compared with later reports.
+//! Workers count time late: a worker notices the start of work only at its next check, and any
+//! other change only after its current driver call has returned. Therefore, reported time is kept
+//! here until it's charged, and charged time is compared with later reports.
 
 use std::mem::take;
 
@@ -28,15 +28,16 @@ pub struct Account {
     pub copied: Nanos,
     /// The point in time up to which the VM has been charged.
     booked_at: Nanos,
-    /// At `booked_at`: since when the VM was idle, or `None` if it was busy.
+    /// The value of `idle_since` at the time `booked_at`.
     idle_when_booked: Option<Nanos>,
     /// True if no work of the VM has been seen since its window began.
     fresh: bool,
-    /// How much unused time at the start of the next windows won't be charged. Charged time earns
-    /// it, because otherwise a VM could take and leave windows repeatedly without being charged.
+    /// The VM's balance of free time: how much idle time at the start of its next windows won't be
+    /// charged. Only charged time adds to the balance, because otherwise a VM could take and leave
+    /// windows repeatedly without ever being charged.
     free: Nanos,
     /// Time in the current window that was not charged because the VM was not known to be working.
-    /// If a late report shows that it was working, it's charged then.
+    /// If a late report shows that it was working, this time is charged then.
     unbooked: Nanos,
     /// Work time reported by the worker minus time charged, since the window began.
     ahead: i64,
@@ -59,9 +60,9 @@ impl Account {
     }
 
     /// Adds the time that the worker has counted since the last report, which was `passed` ago.
-    /// It's limited to the wall time, in case the worker reports wrong values. A worker in a driver
-    /// call reports only after that call, so wall time that isn't covered by reports accumulates,
-    /// up to `late`.
+    /// Limits the added time to the wall time, in case the worker reports wrong values. A worker in
+    /// a driver call reports only after that call, so wall time that isn't covered by reports
+    /// accumulates, up to `late`.
     pub fn take(&mut self, before: &Report, report: &Report, passed: Nanos, late: Nanos) {
         self.unreported = self.unreported.saturating_add(passed).min(passed.max(late));
         let mut count = |sum: &mut Nanos, before: u64, counted: u64| {
@@ -74,12 +75,15 @@ impl Account {
         count(&mut self.begun, before.begun_ns, report.begun_ns);
     }
 
-    /// Returns the time to charge for a window since the last call, and the busy time that the worker
-    /// has reported since then. Idle time is charged only up to `grace`. If the VM was idle at the
-    /// last call and has worked since, only the time that its worker counted is charged, plus that
-    /// idle time. But if other VMs are waiting, the whole time is charged, except for free time
-    /// before the first work. `free` is the most that a VM can earn of such free time, or `None` if
-    /// no other VM is waiting.
+    /// Returns two durations in a window since the last call: the time to charge, and the busy time
+    /// that the worker has reported.
+    ///
+    /// Idle time is charged only up to `grace`. If the VM was idle at the last call and has worked
+    /// since, the charge depends on whether other VMs are waiting. If none is, the charge is the
+    /// working time that the worker counted, plus the idle time up to `grace`. If others are
+    /// waiting, the charge is the whole time except for free time before the first work.
+    ///
+    /// `free` is the most free time that a VM can save up, or `None` if no other VM is waiting.
     pub fn book_window(&mut self, grace: Nanos, free: Option<Nanos>, now: Nanos) -> (Nanos, Nanos) {
         let from = self.booked_at;
         let passed = now.saturating_sub(from);
@@ -107,8 +111,9 @@ impl Account {
                 self.unbooked = passed - used;
                 used
             }
-            // If the worker has reported more work than was charged, work started earlier than
-            // known at the time. Charge the unbooked part of that time now.
+            // If the worker has reported more work than was charged, some work started before the
+            // scheduler knew of it, in time that wasn't charged. Charge that part of `unbooked`
+            // now.
             None => {
                 self.add_lead(worked, passed);
                 let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
@@ -125,7 +130,7 @@ impl Account {
         (used, busy)
     }
 
-    /// Adds reported work to the lead over the charged time, and subtracts a charge from it.
+    /// Adds reported work to `ahead`, and subtracts a charge from it.
     fn add_lead(&mut self, worked: Nanos, booked: Nanos) {
         self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }

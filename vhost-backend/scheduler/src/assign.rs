@@ -76,7 +76,7 @@ impl Scheduler {
         self.give_turn(vm, gpus.clone(), now);
         let capped = gpus.iter().any(|gpu| self.member(vm, *gpu).bucket.is_some());
         if capped || self.wanted(vm, &gpus, now) {
-            // The VM has the GPUs to itself once the evictions of others are over.
+            // The VM has the GPUs to itself once the evictions of other VMs' kernels are over.
             let begins = gpus.iter().map(|gpu| self.gpus[gpu].evicting_until).max();
             let end = begins.unwrap_or(now).max(now).saturating_add(self.length(vm, &gpus, now));
             self.reopen(vm, OpenMode::Window, end, now);

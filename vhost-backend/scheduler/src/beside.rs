@@ -46,10 +46,11 @@ impl Scheduler {
 
     /// Updates which VMs' gates are on standby: those of latency VMs that would get a turn at once.
     ///
-    /// A latency VM's request takes the GPU from batch VMs at once. If its worker had to wait until
-    /// the scheduler has opened its gate, two threads would have to wake up first. Instead, the
-    /// worker launches the work and wakes the scheduler, which gives the VM a turn. Until the other
-    /// VM's work is off the GPU, the driver time-slices in either case.
+    /// A latency VM's request takes the GPU from batch VMs at once. If the worker had to wait until
+    /// its gate is opened, the scheduler thread and then the worker's thread would have to wake up
+    /// first. Instead, the worker launches the work and wakes the scheduler, which gives the VM a
+    /// turn. Either way, the driver time-slices between the VMs until the batch VM's work is off
+    /// the GPU.
     pub(super) fn judge_standby(&mut self, gpu: GpuKey) {
         let (state, depth) = (&self.gpus[&gpu], self.settings.depth);
         let leaves = |vm: &VmKey| self.member(*vm, gpu).evictable && !self.preempts(*vm, gpu);
@@ -74,7 +75,7 @@ impl Scheduler {
     /// A latency VM's request begins while another VM's kernels are being evicted. If these kernels
     /// have short slices, the request runs between them and needn't wait for the end of the
     /// eviction. But short slices waste time when several sessions of the VM, or several VMs in
-    /// shared mode, take turns on the GPU. So then, the VM keeps the driver's usual slices.
+    /// shared mode, take turns on the GPU. In these cases, the VM keeps the driver's usual slices.
     pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let apart_for = self.settings.slices_apart;
         let awake = self.gpus[&gpu].facts.latency_beside(vm);

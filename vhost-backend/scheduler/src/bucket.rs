@@ -70,7 +70,8 @@ impl Bucket {
 /// limited, so that a VM isn't penalized for time that no other VM wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Guarantee {
-    /// The guarantee in basis points. A new rate applies from the last call of `pass`.
+    /// The guarantee in basis points. If it's changed, the new rate applies from the last call of
+    /// `pass`.
     pub min: u32,
     memory: Nanos,
     owed: i64,

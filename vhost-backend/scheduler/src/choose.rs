@@ -8,7 +8,8 @@ use super::{Scheduler, member::Member};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     tier: Tier,
-    /// The order within a guarantee's tier: less if the VM is owed more.
+    /// Orders VMs within the tiers `Urgent` and `Guaranteed`: the further a VM is behind its
+    /// guarantee, the lower this value. 0 in the other tiers.
     owed: u64,
     /// The VM's virtual time.
     time: u128,
@@ -68,10 +69,10 @@ impl Scheduler {
         *clock = least.max(*clock);
     }
 
-    /// Returns the rank that a VM would have in a GPU's queue after using `more` GPU time. A VM that
-    /// needs several GPUs has the highest of its tiers on all of them. Otherwise, a VM could get
-    /// the GPUs because it goes first on one of them, and lose them at once because another VM that
-    /// needs the same GPUs takes precedence on another one.
+    /// Returns the rank that a VM would have in a GPU's queue after using `more` GPU time. A VM
+    /// that needs several GPUs has the highest of its tiers on all of them. Otherwise, a VM could
+    /// get the GPUs because it's first in the queue of one of them, and lose them at once because
+    /// another VM that needs the same GPUs is first in the queue of a different one.
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Rank {
         let member = self.member(vm, gpu);
         let turn = self.turn(vm).map(|turn| turn.gpus.iter().copied());
@@ -89,7 +90,7 @@ impl Scheduler {
         self.rank(vm, gpu, 0).tier <= Tier::Latency
     }
 
-    /// Returns true if a VM that takes precedence over this VM at once is waiting.
+    /// Returns true if a VM is waiting that takes the GPU from this VM at once.
     pub(super) fn preempted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         let preempts = |rank: Rank| rank.tier <= Tier::Latency;
         let mut gpus = gpus.iter().filter(|gpu| !self.preempts(vm, **gpu));
@@ -128,9 +129,9 @@ impl Scheduler {
         may.map(|other| self.rank(other, gpu, 0)).min()
     }
 
-    /// Updates whether a latency VM has used up its share. If it has, it loses precedence until it
-    /// is well within its share again. With only one threshold, the VM would regain precedence
-    /// after each millisecond.
+    /// Updates whether a latency VM has used up its share. If it has, it loses precedence until
+    /// it's ahead of its share by less than half the threshold. With only one threshold, the VM
+    /// would lose and regain precedence every millisecond.
     pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
         let burst = self.settings.latency_burst;
         if self.member(vm, gpu).share.class == Class::Latency {
@@ -198,11 +199,12 @@ impl Scheduler {
     }
 }
 
-/// Makes a window up to a quarter longer or shorter, depending on the number of turns before it. If
-/// all windows had the same length, the driver, which looks at fixed intervals which process uses
-/// the GPU, could find the same VM many times in a row.
+/// Makes a window up to a quarter longer or shorter, depending on the number of turns before it.
+/// The driver samples at fixed intervals which process uses the GPU. If all windows had the same
+/// length, its samples could find the same VM many times in a row.
 fn vary(length: Nanos, turns: u64) -> Nanos {
-    // Evenly spread numbers wouldn't do, because the sum of several windows would still be constant.
+    // Use pseudorandom numbers. If the numbers were evenly spread instead, the sum of several
+    // consecutive windows would still be constant.
     length - length / 4 + length * (pseudorandom(0, turns) >> 54) / 2048
 }
 

@@ -1,6 +1,6 @@
 //! Ends turns. After a turn's gates are closed, its work in flight must finish, which is called
-//! draining, or it's evicted. If it can't be evicted, the drain is given up after a while. Also evicts
-//! work that runs without a turn.
+//! draining, or is evicted. If it can't be evicted, the scheduler stops waiting for it after a
+//! while: the drain is given up. This module also evicts work that runs without a turn.
 
 use super::Scheduler;
 use super::presence::Gate;
@@ -22,13 +22,13 @@ impl Scheduler {
         } else if self.drains_until(vm, now).is_some_and(|end| now < end) {
             return;
         } else if undrained.iter().all(|gpu| self.member(vm, *gpu).last.evictable) {
-            // The next VM's window begins meanwhile.
+            // Don't wait for the evictions: the next VM's window begins while they're carried out.
             for gpu in undrained {
                 self.evict_from(vm, gpu, now);
             }
         } else {
-            // The drain has taken too long, and running work can't be interrupted. So give up, and
-            // let other VMs run while the driver time-slices.
+            // The drain has taken too long, and the running work can't be interrupted. Stop waiting
+            // for it, and let other VMs run beside it, time-sliced by the driver.
             for gpu in &gpus {
                 let member = self.member_mut(vm, *gpu);
                 member.overran = !member.presence.has_drained();
@@ -37,14 +37,15 @@ impl Scheduler {
         self.end(vm, gpus, now);
     }
 
-    /// Returns the time at which a draining turn ends even if its work hasn't finished. If possible, the
-    /// work is evicted then; otherwise, the drain is given up.
+    /// Returns the time at which a draining turn ends even if its work hasn't finished. If
+    /// possible, the work is evicted at that time; otherwise, the scheduler stops waiting for it.
     pub(super) fn drains_until(&self, vm: VmKey, now: Nanos) -> Option<Nanos> {
         let (turn, since, settings) = (self.turn(vm)?, self.closed_at(vm)?, &self.settings);
         let members = || turn.gpus.iter().map(|gpu| self.member(vm, *gpu));
         let undrained = || members().filter(|member| !member.presence.has_drained());
         let wait = if undrained().all(|member| member.last.evictable) {
-            // The worker's expectation isn't trusted, but it can't delay the eviction much.
+            // A worker's claim about the end of its work isn't trusted, but it can't delay the
+            // eviction much, because it counts only up to a limit.
             let ends_at = undrained().map(|member| member.last.ends_at).max();
             let expected = ends_at.filter(|at| *at != 0).map(|at| at.saturating_sub(since));
             let soon = |limit| {
@@ -62,8 +63,8 @@ impl Scheduler {
         } else if members().any(|member| member.overran) {
             settings.max_window
         } else {
-            // Add the kernel_timeout, so that a call that runs too long is ended before the drain
-            // is given up, if the worker reports the call.
+            // Add the kernel_timeout. If the worker reports a call that runs too long, its session
+            // is then ended before the scheduler stops waiting for the drain.
             let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
             settings.drain_limit.saturating_add(timeout.unwrap_or(0))
         };
@@ -92,7 +93,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
+    /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it won't
+    /// be evicted.
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
         let member = self.member(vm, gpu);
         if member.paused {
@@ -143,8 +145,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns when the gates of a VM's turn were closed, if they are. All gates of a turn are
-    /// closed at the same time.
+    /// Returns when the gates of a VM's turn were closed. Returns `None` if they're open or the VM
+    /// has no turn. All gates of a turn are closed at the same time.
     pub(super) fn closed_at(&self, vm: VmKey) -> Option<Nanos> {
         let gpu = self.turn(vm)?.gpus.first()?;
         self.member(vm, *gpu).presence.closed_at()

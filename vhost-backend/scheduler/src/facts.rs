@@ -34,8 +34,9 @@ impl Scheduler {
         self.awake(gpu, now).any(|other| other != vm)
     }
 
-    /// Returns the VMs to charge for the time for which another VM waits because of their contexts.
-    /// While a VM works on the GPU, that VM is charged instead.
+    /// Returns the VMs whose contexts keep another VM waiting now, so that they're charged for this
+    /// time. Returns none while a VM works on the GPU, because that VM is charged for the time
+    /// instead.
     pub(super) fn waited_for(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
         if self.running(gpu).iter().any(|vm| self.member(*vm, gpu).last.active) {
             return Vec::new();

@@ -84,7 +84,7 @@ pub struct Turn {
     pub until: Nanos,
     pub depth: Nanos,
     /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared
-    /// mode, all of them drain at once, and each has to wait for its time slices.
+    /// mode, all VMs drain at once, and each has to wait for its time slices.
     pub drains_beside: usize,
 }
 
@@ -93,11 +93,13 @@ pub struct Turn {
 pub struct Facts {
     /// Latency VMs that had work recently.
     pub awake: Vec<VmKey>,
-    /// VMs that are creating or destroying contexts, for which batch VMs make way.
+    /// VMs that are creating or destroying contexts while a latency VM is awake. Batch VMs stay off
+    /// the GPU during this time.
     ///
-    /// Meanwhile, the driver performs other operations late, so an eviction can take 20 ms. If the
-    /// GPU is free, a request of a latency VM needs no eviction. The VM with the context is charged
-    /// for that time as if it had used the GPU.
+    /// While a context is created or destroyed, the driver performs other operations late, so an
+    /// eviction can take 20 ms. If batch VMs are off the GPU, a request of a latency VM needs no
+    /// eviction. The VM that creates or destroys the context is charged for the time that others
+    /// wait, as if it had used the GPU.
     pub creators: Vec<VmKey>,
 }
 

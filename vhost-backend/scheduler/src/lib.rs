@@ -148,9 +148,10 @@ impl Scheduler {
     }
 
     /// Pauses a VM, or lets it continue. A paused VM gets no windows, may not copy outside of them,
-    /// and isn't charged. Work that waits at its gates is kept. Work in flight is evicted or, if that
-    /// isn't possible, runs to its end. To the other VMs, the VM is one without work. After the VM
-    /// continues, report it, so that its waiting work is considered again.
+    /// and isn't charged. Work that waits at its gates is kept. Work in flight is evicted or, if
+    /// that isn't possible, runs to its end. For decisions about other VMs, it counts as a VM
+    /// without work. After the VM continues, report it, so that its waiting work is considered
+    /// again.
     pub fn set_paused(&mut self, vm: VmKey, paused: bool, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.vms.get(&vm) else { return };
         if state.is_paused() == paused {
@@ -240,7 +241,7 @@ impl Scheduler {
         self.gpus.get(&gpu).map_or(&[], |gpu| &gpu.running)
     }
 
-    /// Returns the VMs whose turn on a GPU ends and whose work may still be running there.
+    /// Returns the VMs whose turn on a GPU is ending and whose work may still be running there.
     pub fn draining(&self) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let all =
             self.gpus.iter().flat_map(|(gpu, state)| state.running.iter().map(|vm| (*vm, *gpu)));
@@ -279,8 +280,8 @@ impl Scheduler {
         self.vms[&vm].members.len() > 1
     }
 
-    // The VMs and GPUs that the rules ask about exist: GPUs are never removed, and `remove_vm` removes
-    // all mentions of a VM.
+    // Looking up a VM or a GPU can't fail here: GPUs are never removed, and `remove_vm` removes
+    // every reference to a VM.
     fn member(&self, vm: VmKey, gpu: GpuKey) -> &Member {
         &self.vms[&vm].members[&gpu]
     }

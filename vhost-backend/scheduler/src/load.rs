@@ -38,7 +38,7 @@ impl Load {
         self.fresh += wall as f64;
     }
 
-    /// Counts a pause between two windows as idle time. During it, the VM wanted no window.
+    /// Counts a pause between two windows, in which the VM wanted no window, as idle time.
     pub fn pause(&mut self, idle: Nanos) {
         if self.open > 0.0 {
             self.open += idle as f64;

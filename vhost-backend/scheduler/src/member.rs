@@ -34,7 +34,8 @@ pub struct Member {
     /// How much of the time since the oldest call started the VM was off the GPU, not counting the
     /// current eviction.
     off_for: Nanos,
-    /// True if the next report includes time off the GPU.
+    /// True if the busy time in the next report includes time when the VM's kernels were off the
+    /// GPU.
     reports_off: bool,
     /// True if the VM's last window ended in an eviction.
     pub outlasts: bool,
@@ -144,9 +145,9 @@ impl Member {
         }
         if report.oldest_for < self.last.oldest_for {
             self.timed_out = false;
-            // `off_for` was counted for an earlier call. The call that is the oldest now may have
-            // been off the GPU for all of that time, for a part of it, or never. It's better to
-            // count too little of its running time than too much.
+            // `off_for` was counted for an earlier call. The call that is now the oldest may have
+            // been off the GPU for all of that time, for a part of it, or not at all. It's better
+            // to count too little of its running time than too much.
             self.off_for = self.off_for.min(report.oldest_for);
         }
         self.last = report;
@@ -155,18 +156,19 @@ impl Member {
         finished
     }
 
-    /// Records since when the VM's work has been running without a turn, if it does so now.
+    /// Records since when the VM's work has been running without a turn, if it's running without
+    /// one now.
     pub fn note_strays(&mut self, now: Nanos) {
         if self.strays() {
             self.presence.stray(now);
         }
     }
 
-    /// Records that the VM's kernels are taken off the GPU, and charges the VM for the time that
-    /// this takes, which is returned.
+    /// Records that the VM's kernels are taken off the GPU. Charges the VM for the duration of the
+    /// eviction, and returns that duration.
     pub fn evict(&mut self, settings: &Settings, now: Nanos) -> Nanos {
-        // The worker reports the number of sessions, and may report any, so limit it. More than 64
-        // are rare.
+        // Limit the number of sessions, because the worker can report any number. More than 64
+        // sessions are rare.
         let more = Nanos::from(self.last.sessions.clamp(1, 64) - 1);
         let takes = settings.eviction + more * settings.eviction_more;
         self.presence.evict(now);
@@ -217,12 +219,14 @@ impl Member {
         let (grace, free) = (self.grace(settings), wanted.then_some(settings.start_free));
         let (used, busy) = self.account.book_window(grace, free, now);
         self.charge(used, now);
-        // Measure only if the gate is open and this VM's report is current. When this runs because
-        // of another VM's report, it may close this gate before this VM is reported.
+        // Measure only if the gate is open and this VM was reported at `now`. Another VM's report
+        // can also cause this call. The busy time since this VM's last report would then count as
+        // idle, and if the gate is closed before this VM's next report, nothing would correct that.
         if self.presence.is_running() && self.seen_at == now {
             let window_time = take(&mut self.account.window_time);
             let idle = window_time.cast_signed().saturating_sub_unsigned(busy);
-            // While the depth limit holds back work, unused time isn't the VM's choice.
+            // While the depth limit holds back work, unused time isn't the VM's choice, so don't
+            // count it as idle.
             let idle = if self.last.held { idle.min(0) } else { idle };
             self.load.add(window_time, idle, settings.load_horizon);
         }
@@ -251,8 +255,8 @@ impl Member {
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }
 
-    /// Charges the time since the last call, if another VM waited because of this VM's contexts at
-    /// that call and still does, as `waits` says.
+    /// Charges the time since the last call if another VM waited then because of this VM's
+    /// contexts, and still does. `waits` says whether one is waiting now.
     pub fn charge_contexts(&mut self, waits: bool, now: Nanos) {
         let from = self.contexts_charged.take().filter(|_| waits);
         self.contexts_charged = waits.then_some(now);
@@ -284,8 +288,9 @@ impl Member {
     }
 
     /// Handles the end of a turn. If all work in flight was waiting for the host and the VM started
-    /// nothing, its held work may depend on the work in flight, or belong to another stream. Only
-    /// another turn can show which, so the VM gets one after a pause.
+    /// nothing, the VM gets no turn for a while. Its held work may depend on the work in flight and
+    /// be unable to start, or belong to another stream and be able to start. Only another turn can
+    /// show which is true.
     pub fn rest(&mut self, settings: &Settings, now: Nanos) {
         if self.last.held && self.last.stalled && !self.presence.has_started() {
             self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));

@@ -6,8 +6,8 @@ use super::presence::Presence;
 use super::types::{Class, GpuKey, Nanos, Obstacle, VmKey};
 
 impl Member {
-    /// Returns what keeps the VM from running whether or not it has work: a pause, or a cap if the VM
-    /// has fewer than `need` tokens.
+    /// Returns the obstacle that keeps the VM from running whether or not it has work: a pause, or
+    /// the cap if the VM has fewer than `need` tokens.
     pub fn barred(&self, need: Nanos, now: Nanos) -> Option<Obstacle> {
         if self.paused {
             return Some(Obstacle::Paused);
@@ -40,17 +40,17 @@ impl Scheduler {
         (obstacle != Obstacle::Idle).then_some(obstacle)
     }
 
-    /// Returns the obstacle that doesn't depend on other VMs. A VM that has none is waiting for the
-    /// GPU.
+    /// Returns the obstacle, if any, that the VM itself causes and that doesn't depend on other
+    /// VMs. A VM without such an obstacle is waiting for the GPU.
     pub(super) fn own_obstacle(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Obstacle> {
         let mut gpus = std::iter::once(gpu).chain(self.gang(vm));
         let barred = |member: &Member| member.barred(member.need(&self.settings), now);
         self.unwanted(vm, gpu).or_else(|| gpus.find_map(|gpu| barred(self.member(vm, gpu))))
     }
 
-    /// Returns why a VM doesn't want a turn on this GPU. It wants a turn if it has work here that
-    /// needs one. It also wants a turn if it has none on any GPU, and needs this GPU together with
-    /// another one on which it has such work.
+    /// Returns why a VM doesn't want a turn on this GPU. It wants a turn if its work on this GPU
+    /// needs one. If it has no turn on any GPU, it also wants one if its work on another GPU needs
+    /// a turn and the VM needs both GPUs at the same time.
     pub(super) fn unwanted(&self, vm: VmKey, gpu: GpuKey) -> Option<Obstacle> {
         let member = self.member(vm, gpu);
         let Some(unasked) = member.unasked() else {
@@ -65,9 +65,9 @@ impl Scheduler {
         (!needs || self.gang(vm).all(|other| other != gpu)).then_some(unasked)
     }
 
-    /// Returns what keeps a VM from running on a GPU, or `None` if it may begin now. With `leaves`,
-    /// returns what would still keep the VM from running after the VM `leaves` has left the GPU.
-    /// The VM's other GPUs needn't be free by then.
+    /// Returns what keeps a VM from running on a GPU, or `None` if it may begin now. If `leaves` is
+    /// given, returns what would still keep the VM off this GPU after the VM `leaves` has left it.
+    /// In that case, it doesn't matter whether the VM's other GPUs are free.
     pub(super) fn obstacle(
         &self,
         vm: VmKey,
@@ -90,13 +90,14 @@ impl Scheduler {
         }
         match self.gpus[&gpu].reserved {
             Some(holder) if holder != vm => {
-                // A VM that needs only this GPU may use it until the other VM has all of its GPUs.
+                // A VM that needs only this GPU may use it until the VM that has reserved it has
+                // all of its GPUs.
                 let free = leaves.is_some() || !self.holds(holder, None);
                 let backfills = free && self.gang(vm).count() == 1;
                 return (!backfills).then_some(Obstacle::Reserved(Some(holder)));
             }
-            // Without a reservation, the VM may reserve this GPU once `leaves` has left it, if it
-            // already holds the GPUs with lower keys that it needs.
+            // No VM has reserved this GPU. Once `leaves` has left it, the VM may reserve it if it
+            // already holds all GPUs with lower keys that it needs.
             None if leaves.is_some() => {
                 let first = self.holds(vm, Some(gpu));
                 return (!first).then_some(Obstacle::Reserved(None));
@@ -115,15 +116,15 @@ impl Scheduler {
         self.gang(vm).find_map(lacks).or_else(|| self.gang(vm).find_map(runs))
     }
 
-    /// Returns the VM whose new or ending context keeps this VM off a GPU now. It may be this VM
-    /// itself.
+    /// Returns the VM that creates or destroys a context and thereby keeps this VM off a GPU now.
+    /// It may be this VM itself.
     pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey) -> Option<VmKey> {
         let creator = self.gpus[&gpu].facts.creators.first().copied();
         creator.filter(|_| self.member(vm, gpu).share.class == Class::Batch)
     }
 
-    /// Returns true if all GPUs that a VM needs are reserved for it. With `before`, checks only the
-    /// GPUs with lower keys than that one.
+    /// Returns true if all GPUs that a VM needs are reserved for it. If `before` is given, checks
+    /// only the GPUs with keys lower than `before`.
     pub(super) fn holds(&self, vm: VmKey, before: Option<GpuKey>) -> bool {
         let mut gpus = self.gang(vm).filter(|gpu| before.is_none_or(|before| *gpu < before));
         gpus.all(|gpu| self.gpus[&gpu].reserved == Some(vm))

@@ -26,18 +26,18 @@ pub enum Presence {
 /// The gate of a VM without a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// It's closed.
+    /// The gate is closed, and the workers needn't poll it.
     Closed,
     /// The gate is closed, and the workers poll it, because the VM is probably next.
     Prepared,
-    /// The VM may begin work, because it would get a turn at once.
+    /// The gate is on standby: the VM may begin work, because it would get a turn at once.
     Standby,
 }
 
-/// The work in flight of a VM whose turn ends.
+/// The work in flight of a VM whose turn is ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// It may still be running.
+    /// Work may still be running.
     Runs,
     /// A report since the gate was closed has shown that no work is running.
     Drained,
@@ -51,7 +51,7 @@ impl Default for Presence {
     }
 }
 
-/// Transitions.
+/// State transitions.
 impl Presence {
     /// Handles that the VM gets a turn. Returns since when its kernels were off the GPU, if they
     /// were.
@@ -66,7 +66,7 @@ impl Presence {
         *self = Presence::Draining { since: now, started: self.has_started(), work: Work::Runs };
     }
 
-    /// The VM's turn is over.
+    /// Handles the end of the VM's turn.
     pub(super) fn end(&mut self) {
         let gate = Gate::Closed;
         *self = match self.off_since() {
@@ -110,7 +110,7 @@ impl Presence {
         }
     }
 
-    /// Changes the gate of a VM without a turn. Returns false if it isn't in state `from`.
+    /// Changes the gate of a VM without a turn. Returns false if the gate isn't in state `from`.
     pub(super) fn set_gate(&mut self, from: Gate, to: Gate) -> bool {
         match self {
             Presence::Away { gate } | Presence::Stray { gate, .. } | Presence::Off { gate, .. }
@@ -124,7 +124,7 @@ impl Presence {
     }
 }
 
-/// Questions.
+/// Queries of the state.
 impl Presence {
     /// Returns true if the VM has a turn on this GPU.
     pub fn has_turn(self) -> bool {
@@ -159,7 +159,8 @@ impl Presence {
         }
     }
 
-    /// Returns when the gate of the VM's turn was closed, if it is.
+    /// Returns when the gate of the VM's turn was closed, if the VM has a turn and its gate is
+    /// closed.
     pub fn closed_at(self) -> Option<Nanos> {
         match self {
             Presence::Draining { since, .. } => Some(since),

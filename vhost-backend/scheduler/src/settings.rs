@@ -27,8 +27,8 @@ pub struct Settings {
     pub eviction: Nanos,
     /// How much longer an eviction takes for each further session that has work in flight.
     pub eviction_more: Nanos,
-    /// If work can't be evicted, its drain is given up after this time plus the VM's kernel_timeout,
-    /// if it has one.
+    /// If work can't be evicted, the scheduler stops waiting for it to drain after this time plus
+    /// the VM's kernel_timeout, if it has one.
     pub drain_limit: Nanos,
     /// How long a batch VM may leave its window unused while other VMs are waiting.
     pub batch_grace: Nanos,
@@ -97,14 +97,17 @@ pub struct Settings {
     /// VMs share a GPU only if even slices give each VM at least this fraction of the time that it
     /// would get in windows.
     pub share_least: f64,
-    /// Averaging period in shared mode, multiplied by the number of sharing VMs. Half of the result
-    /// must be measured before the averages count.
+    /// Averaging period in shared mode, per sharing VM: the whole period is this value times the
+    /// number of VMs that share. The averages count once half of the whole period has been
+    /// measured.
     pub share_round: Nanos,
-    /// VMs stop sharing if the gate of one of them holds back work nearly all the time, because
-    /// that VM could fill the GPU alone: for two VMs, all of the time but this fraction. With more
-    /// VMs, the fraction is smaller, because each VM waits longer for its slice. VMs also stop
-    /// sharing if one of them was promised more than an even slice, and has less than `share_least`
-    /// of the idle time that it would have in windows.
+    /// VMs stop sharing if one of them could fill the GPU alone, which shows if its gate holds back
+    /// work nearly all the time. If two VMs share, that means all of the time except for this
+    /// fraction. With more VMs, the fraction is smaller, because each VM waits longer for its
+    /// slice.
+    ///
+    /// VMs also stop sharing if one of them was promised more than an even slice and has less than
+    /// `share_least` of the idle time that it would have in windows.
     pub part_free: f64,
     /// How long VMs share before their demand is measured in windows again. The time doubles, up to
     /// `share_most`, after each measurement that takes less than `measure_limit`.

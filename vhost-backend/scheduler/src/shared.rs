@@ -77,8 +77,8 @@ impl Scheduler {
             works || member.presence.has_turn() || self.unwanted(*vm, gpu).is_none()
         };
         let vms: Vec<_> = self.recent(gpu).filter(takes_part).map(|(vm, _)| vm).collect();
-        // Sharing needs at least one waiting VM, and at least two VMs in total. Drains must have
-        // finished, which is checked below.
+        // Sharing needs at least one waiting VM, and at least two VMs in total. All drains must
+        // have finished; `open` checks that below.
         let wait = self.waiting(gpu, now).count();
         if wait == 0 || wait + state.running.len() < 2 || state.reserved.is_some() {
             return false;
@@ -109,8 +109,9 @@ impl Scheduler {
     /// Returns true if sharing doesn't work well, so that the VMs must go back to windows.
     fn must_separate(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
         let settings = &self.settings;
-        // The VMs get time slices in turn. With more VMs, each waits longer for its slice. Work
-        // that is held back during that wait doesn't mean that the VM could fill the GPU.
+        // The VMs get time slices in turn, so with more VMs, each waits longer for its slice. Work
+        // that is held back during that wait doesn't mean that the VM could fill the GPU, so a
+        // higher limit applies.
         let count = sharers.len().max(1) as f64;
         let known = settings.share_round * sharers.len() as Nanos / 2;
         let most = 1.0 - settings.part_free * 2.0 / count;
@@ -127,8 +128,8 @@ impl Scheduler {
             return false;
         }
         // A VM that was promised more than an even slice shares only if its demand is lower than an
-        // even slice. In windows, it would have gaps in its promised fraction of the time. If it
-        // has fewer gaps than that now, sharing makes it slower.
+        // even slice. In windows, it would leave a part of its promised time unused. If it leaves
+        // less time unused now, its work takes longer, so sharing slows it down.
         measured.iter().any(|(vm, load, shared)| {
             let should = settings.share_least * self.promise(*vm, gpu, sharers);
             should > 1.0 / count && 1.0 - shared.busy < should * load.gaps()
@@ -200,7 +201,7 @@ impl Scheduler {
         let busy: Vec<_> = busy.collect();
         let sum: u128 = busy.iter().map(|busy| u128::from(*busy)).sum();
         for (vm, busy) in sharers.iter().zip(busy) {
-            // At most `busy`, so it fits.
+            // The result is at most `busy`, so the cast doesn't truncate it.
             let scaled = u128::from(busy) * u128::from(wall) / sum.max(u128::from(wall)).max(1);
             let scaled = scaled as Nanos;
             let member = self.member_mut(*vm, gpu);

@@ -47,9 +47,9 @@ pub struct VmStats {
 /// second don't count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slowed {
-    /// For GPU time that the cap allows.
+    /// Work has waited because the VM had used up the time that its cap allows.
     pub by_cap: bool,
-    /// For a turn, because of other VMs.
+    /// Work has waited for a turn, because other VMs were using the GPU.
     pub by_turns: bool,
 }
 
@@ -58,13 +58,14 @@ pub struct Slowed {
 pub struct Waits {
     cap: Ring,
     turns: Ring,
-    /// Since when work waits, and whether it waits for the cap.
+    /// Since when work has been waiting, and whether it waits because of the cap. `None` if no work
+    /// waits.
     current: Option<(Nanos, bool)>,
 }
 
 impl Waits {
-    /// Adds the time since the last call, and records whether work waits now: for the cap if the
-    /// value is true, otherwise for a turn.
+    /// Adds the time since the last call, and records whether work waits now. `Some(true)` means
+    /// that it waits because of the cap, and `Some(false)` that it waits for a turn.
     pub fn note(&mut self, waits: Option<bool>, now: Nanos) {
         if let Some((since, by_cap)) = self.current {
             let ring = if by_cap { &mut self.cap } else { &mut self.turns };
@@ -73,7 +74,7 @@ impl Waits {
         self.current = waits.map(|by_cap| (now, by_cap));
     }
 
-    /// Returns what work has waited for in the last second.
+    /// Returns the reasons for which work has waited in the last second.
     pub fn slowed(&self, now: Nanos) -> Slowed {
         let least = WHOLE / 100;
         let waited = |ring: &Ring, for_cap| {
@@ -163,7 +164,7 @@ mod tests {
         let mut waits = Waits::default();
         waits.note(Some(true), 0);
         assert_eq!(waits.slowed(9 * MS), none);
-        // The wait hasn't ended.
+        // A wait that hasn't ended counts, too.
         assert_eq!(waits.slowed(10 * MS), cap);
         waits.note(None, 20 * MS);
         assert_eq!(waits.slowed(500 * MS), cap);

@@ -299,7 +299,7 @@ fn open_for(report: Report) -> Nanos {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let (mut open, mut b_open, mut sum, mut finished) = (false, false, 0, 0);
     while bench.now < 2 * SEC {
-        // Check late each time, as on a host with overloaded CPUs.
+        // Make each check later than planned, as on a host with overloaded CPUs.
         let before = bench.now;
         let at = bench.scheduler.wake_at().unwrap_or(0);
         bench.now = at.clamp(before, before + MS) + 300 * US;
@@ -451,7 +451,7 @@ fn time_off_the_gpu_is_neither_charged_nor_counts_for_the_timeout() {
     bench.now = SEC;
     let since = evicted(&mut bench);
     let charged = bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns;
-    // To A's worker, the kernel still runs.
+    // To A's worker, the evicted kernel seems to run, so it reports this time as busy.
     bench.now = since + 3 * SEC;
     let busy_ns = 3 * SEC;
     let report = Report { busy_ns, oldest_for: 3 * SEC, held: false, evictable: true, ..BUSY };
@@ -502,7 +502,7 @@ fn work_that_ends_soon_after_a_window_is_not_evicted() {
     }
 }
 
-/// A kernel that never ends, and work behind it.
+/// A kernel that never ends but can be evicted, and more work that waits at the gate.
 const ENDLESS: Report = Report { evictable: true, ..BUSY };
 
 #[test]

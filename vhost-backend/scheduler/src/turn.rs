@@ -43,8 +43,8 @@ impl Scheduler {
         }
         self.share(gpu, now, ticks);
         if self.dirty.iter().any(|other| *other < gpu) {
-            // The turn has ended on several GPUs. They must be assigned in order, so process them
-            // all again.
+            // A turn on several GPUs has ended. GPUs must be assigned in key order, so process this
+            // GPU again after those with lower keys.
             self.dirty.push(gpu);
         } else {
             self.fill(gpu, now);
@@ -146,8 +146,9 @@ impl Scheduler {
             return true;
         }
         let reserved = gpus.iter().any(|gpu| self.gpus[gpu].is_kept_from(vm));
-        // An end further away isn't that of a window, but the time at which the tokens of a capped
-        // VM would have run out if no other VM had been waiting.
+        // If `until` is further away than this, it isn't the end of a window. No other VM was
+        // waiting, so the turn had no end, or would have ended when the tokens of a capped VM ran
+        // out.
         let longest = 2 * self.settings.max_window;
         let mut end = if reserved {
             until.min(opened.saturating_add(self.settings.min_window))
@@ -195,8 +196,8 @@ impl Scheduler {
         self.reopen(vm, mode, until, now);
     }
 
-    /// Changes the mode, end or depth of an open turn, and informs the workers of changes, or that
-    /// the turn begins.
+    /// Changes the mode, end or depth of an open turn. Informs the workers if any of them has
+    /// changed, or if the turn begins.
     pub(super) fn reopen(&mut self, vm: VmKey, mode: OpenMode, until: Nanos, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let gpus = turn.gpus.clone();

@@ -179,8 +179,9 @@ pub enum Obstacle {
     Contexts(VmKey),
     /// The VM's turn is ending, perhaps on other GPUs. It queues for all of its GPUs afterwards.
     Drains,
-    /// The waiting VM needs a GPU, perhaps another one at the same time, that is reserved for the VM
-    /// named here. `None` if nobody has reserved it, and the waiting VM must do so first.
+    /// The waiting VM needs a GPU that is reserved for the VM named here. That can be another GPU
+    /// that the waiting VM needs at the same time. `None` if the GPU isn't reserved, so that the
+    /// waiting VM must reserve it first.
     Reserved(Option<VmKey>),
     /// The VM named here has a turn.
     Turn(VmKey),

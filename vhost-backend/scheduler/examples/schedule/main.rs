@@ -1,5 +1,5 @@
-//! Simulates scenarios, prints the results as a table, and draws some of them. Run it with `cargo
-//! run --release -p gpu-scheduler --example schedule -- docs/design`.
+//! Simulates scenarios, prints the results as a table, and draws charts of some scenarios into a
+//! directory. Run it with `cargo run --release -p gpu-scheduler --example schedule -- docs/design`.
 
 use std::fs;
 use std::path::Path;
@@ -38,9 +38,9 @@ fn world(gpus: u32) -> World {
 
 /// The results of a scenario.
 struct Results {
-    /// The part of its first GPU that each VM used, in percent.
+    /// For each VM, the percentage of its first GPU's time that it used.
     parts: Vec<f64>,
-    /// The sum of the parts of GPU 0.
+    /// The sum of `parts` of the VMs whose first GPU is GPU 0.
     total: f64,
     /// The 99th percentile of a VM's response times, if it gets requests.
     late: String,

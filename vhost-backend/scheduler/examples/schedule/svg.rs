@@ -89,7 +89,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar that is as high as its row allows.
+    /// Creates a bar that is as high as its row allows.
     pub fn new((from, to): (f64, f64), colour: &'static str) -> Self {
         Bar { from, to, colour, top: 4.0, height: 24.0 }
     }

@@ -420,8 +420,8 @@ proptest! {
         }
     }
 
-    /// Whatever VMs run, and whenever they are paused: a paused VM does nothing and isn't charged,
-    /// the others divide its time among them, and afterward, all have their shares again.
+    /// For any VMs, and any times of pauses: a paused VM does nothing and isn't charged, the other
+    /// VMs divide its time among themselves, and after the pauses, all VMs get their shares again.
     #[test]
     fn a_paused_vm_does_nothing_and_the_others_have_their_shares(
         vms in prop::collection::vec((50u32..=1000, 20u64..30_000), 3..5),
@@ -441,7 +441,7 @@ proptest! {
             world.run(world.now + run * MS);
         }
         world.set_paused(keys[0], true);
-        // Its drain, and the eviction.
+        // Leave time for the paused VM's drain and eviction.
         world.run(world.now + 5 * MS);
         let now = world.now;
         let (done, charged) = (world.done(keys[0], 0), world.stats(keys[0], 0).charged_ns);
@@ -461,7 +461,8 @@ proptest! {
         }
     }
 
-    /// Interdependent kernels on several GPUs continue, because they leave and return together.
+    /// Kernels on several GPUs that wait for one another make progress, because a VM's kernels are
+    /// evicted and put back on all GPUs together.
     #[test]
     fn paused_gangs_go_on(
         vms in prop::collection::vec((1u8..8, 20u64..20_000, any::<bool>()), 2..5),
@@ -506,7 +507,7 @@ proptest! {
         world.run(SEC);
         // With 6 VMs and weights of 1 to 100, the smallest share is 1/500, or about one window per
         // second. A VM that used the GPU before the other VMs started may be delayed by up to 10 s
-        // because of that.
+        // because it owes that time.
         for second in [12, 16] {
             let before: Vec<f64> =
                 keys.iter().map(|(vm, gpus)| world.done(*vm, gpus[0])).collect();
@@ -596,8 +597,8 @@ fn a_vm_is_found_on_the_gpu_as_often_as_it_uses_it() {
         world.run(61 * SEC);
         let mut spans = world.spans.take().unwrap_or_default();
         spans.sort_by_key(|span| span.from);
-        // The driver samples a few times a second which process uses the GPU. The worst sampling
-        // interval is one in which both VMs have the same number of windows.
+        // The driver samples a few times a second which process uses the GPU. In the worst case,
+        // both VMs have the same number of windows in each sampling interval.
         let windows = spans.iter().filter(|span| span.vm == vms[0]).count() as u64;
         let interval = 5 * 60 * SEC / windows;
         let (mut ahead, mut most) = (0i64, 0);
@@ -610,7 +611,7 @@ fn a_vm_is_found_on_the_gpu_as_often_as_it_uses_it() {
             };
             most = most.max(ahead.abs());
         }
-        // With a fair coin instead of the windows, one side would be ahead by about 17 at some
+        // If each sample were the toss of a fair coin, one VM would be ahead by about 17 at some
         // time.
         assert!(
             most <= 40,
@@ -696,7 +697,7 @@ fn a_request_does_not_wait_for_another_vms_kernel() {
 #[test]
 fn a_request_does_not_wait_for_vms_that_share() {
     let latency = Share { class: Class::Latency, ..weight(100) };
-    // The latency VM is asleep between its requests.
+    // Between its requests, the latency VM is idle for so long that it no longer counts as awake.
     let rare = Load::Requests { period: 3 * SEC, count: 100, kernel: 20 * US, gap: 5 * US };
     let mut alone = world(1, 47);
     let vm = alone.add(&[0], latency, rare);
@@ -708,7 +709,7 @@ fn a_request_does_not_wait_for_vms_that_share() {
     }
     let vm = world.add(&[0], latency, rare);
     world.run(60 * SEC);
-    // The two batch VMs, which share the GPU, are evicted one after the other.
+    // The two batch VMs share the GPU, so their kernels are evicted one after the other.
     let beside = world.percentile(vm, 0.99);
     assert!(beside <= bare + 1500 * US, "{beside} ns, alone {bare}");
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Reports that a VM's only call has finished, until its turn ends because others are waiting.
-/// Returns the actions since then.
+/// Reports that a VM's only call has finished, and ticks until its turn ends because others are
+/// waiting. Returns the actions since the report.
 fn finish_one(bench: &mut Bench, vm: VmKey) -> Vec<Action> {
     let mut actions = bench.report(vm, Report { finished: 1, ..IDLE });
     for _ in 0..10 {
@@ -13,9 +13,9 @@ fn finish_one(bench: &mut Bench, vm: VmKey) -> Vec<Action> {
     actions
 }
 
-/// A VM with class latency that had work recently, and two batch VMs. `A` has a kernel that never
-/// ends. `C` has got a turn, has begun to create a context, and was reported twice. Returns the
-/// actions since then.
+/// Sets up a latency VM, `B`, that had work recently, and two batch VMs. `A` has a kernel that
+/// never ends. `C` has got a turn, has begun to create a context, and was then reported twice.
+/// Returns the actions of these two reports.
 fn with_a_context_of_c(latency: Share) -> (Bench, Vec<Action>) {
     let mut bench = Bench::new(&[(A, share(100)), (B, latency), (C, share(100))]);
     bench.now = SEC;
@@ -37,7 +37,8 @@ fn with_a_context_of_c(latency: Share) -> (Bench, Vec<Action>) {
     panic!("C gets no turn");
 }
 
-/// Ticks until a VM's gate opens, but for at most a second. Returns when that is, and the VM.
+/// Ticks until a VM's gate opens, but for at most a second. Returns the time until then, and the
+/// VM.
 fn next_opened(bench: &mut Bench, report: impl Fn(&mut Bench)) -> Option<(Nanos, VmKey)> {
     let since = bench.now;
     while bench.now < since + SEC {
@@ -103,7 +104,8 @@ fn a_context_that_a_vm_begins_without_a_turn_does_not_prolong_the_wait() {
     let creates = Report { contexts: true, contexts_begun: 1, ..IDLE };
     bench.now += 490 * MS;
     bench.report(C, creates);
-    // A second session begins to create a context, but C has no turn.
+    // A second session of C begins to create a context. C has no turn, so this must not prolong the
+    // wait.
     bench.report(C, Report { contexts_begun: 2, ..creates });
     let still = |bench: &mut Bench| {
         bench.out = bench.report(C, Report { contexts_begun: 2, ..creates });
@@ -118,7 +120,7 @@ fn a_context_that_a_vm_begins_in_its_turn_counts_even_if_another_is_not_over() {
     let latency = Share { class: Class::Latency, ..share(100) };
     let (mut bench, _) = with_a_context_of_c(latency);
     let first = Report { contexts: true, contexts_begun: 1, ..IDLE };
-    // C comes first as soon as the first context no longer counts.
+    // With this weight, C is first in the queue as soon as its first context no longer counts.
     bench.scheduler.set_share(C, GPU, share(10_000), bench.now);
     let waits = |bench: &mut Bench| {
         bench.out = bench.report(C, Report { held: true, ..first });
@@ -163,7 +165,7 @@ fn nobody_makes_way_for_a_context_outside_of_its_vms_turns() {
 fn a_vm_that_makes_way_does_not_end_other_turns() {
     let latency = Share { class: Class::Latency, ..share(100) };
     let (mut bench, _) = with_a_context_of_c(latency);
-    // B uses more than its share, and A falls far behind its guarantee.
+    // Make B use more than its share, and A fall far behind its guarantee.
     let endless = Report { held: false, evictable: true, ..BUSY };
     bench.scheduler.set_share(A, GPU, Share { min: WHOLE / 2, ..share(100) }, bench.now);
     let mut actions = bench.report(B, HELD);

@@ -51,7 +51,7 @@ fn work_on_one_gpu_gets_the_other_gpus_that_the_vm_uses_too() {
     bench.report(B, Report { finished: 1, ..IDLE });
     bench.now += MS;
     assert_eq!(bench.tick(bench.now), [], "nobody wants the GPU of B's turn");
-    // A's work on the second GPU may need the first one, where nothing happens any more.
+    // A's work on the second GPU may need the first one, which B has but no longer uses.
     assert_eq!(closed(&bench.report_on(A, GPU1, HELD)), Some(B));
     let actions = bench.report(B, Report { finished: 1, ..IDLE });
     for gpu in [GPU, GPU1] {
@@ -129,7 +129,7 @@ fn a_turn_is_not_cut_short_for_a_vm_whose_gpu_is_kept_free_for_another_one() {
         actions.extend(bench.report_on(vm, GPU, HELD));
         actions.extend(bench.report_on(vm, GPU1, HELD));
     }
-    // A leaves the first GPU to B, but gets it back until B can have the second one, too.
+    // A leaves the first GPU to B. B can't have the second one yet, so A gets the first one back.
     let mut turns = 0;
     while actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Close }) && turns < 10 {
         turns += 1;

@@ -75,7 +75,7 @@ fn add(scheduler: &mut Scheduler, vm: VmKey, now: Nanos) {
     scheduler.set_vm(vm, &gpus, now);
 }
 
-/// The state that the actions so far have led to.
+/// The state of gates and kernels after all actions so far.
 #[derive(Default)]
 struct State {
     open: HashSet<(VmKey, GpuKey)>,
@@ -151,9 +151,9 @@ impl State {
 
 proptest! {
     /// Any sequence of reports and changes leaves the scheduler in a consistent state: every open
-    /// gate belongs to a turn on that GPU, an open gate is never told to prepare, evictions and
-    /// returns alternate, neither an evicted nor a paused VM has an open gate or may copy, and
-    /// the timer always advances. Afterwards, every VM gets its turns.
+    /// gate belongs to a turn on that GPU, an open gate never gets `Prepare`, evictions and returns
+    /// alternate, neither an evicted nor a paused VM has an open gate or may copy, and the timer
+    /// always advances. Afterwards, every VM gets its turns.
     #[test]
     fn reports_bring_nothing_into_disorder(
         steps in prop::collection::vec(
@@ -221,10 +221,11 @@ proptest! {
                 .filter_map(|vm| bench.scheduler.stats(vm, GPU, bench.now))
                 .map(|stats| stats.charged_ns)
                 .sum();
-            // Work that continues after its window may be charged at the same time as another
-            // VM's work. A VM that claims to copy in its own window is charged for both. Each
-            // pause may cause an eviction, and so may work without a turn. An eviction is charged
-            // when it begins, so each VM's latest one may not be over.
+            // Allow for time that is charged twice. Work that continues after its VM's window may
+            // be charged at the same time as another VM's work. A VM that claims to copy in its own
+            // window is charged for the copies and for the window. Also allow for evictions, which
+            // are charged in addition: each pause may cause one, and so may work without a turn. An
+            // eviction is charged when it begins, so each VM's latest eviction may not be over.
             let settings = Settings::default();
             let eviction = settings.eviction + 63 * settings.eviction_more;
             let evictions = evictions + state.others;
@@ -235,8 +236,8 @@ proptest! {
 }
 
 /// Lets all VMs continue with equal shares and work on all of their GPUs, until each has had a turn
-/// on each of them. A VM may have used ten seconds more than its share, and then waits until three
-/// others, whose weights may have grown, have caught up.
+/// on each of them. A VM may be ten seconds ahead of its share. It then waits until three other
+/// VMs, whose weights may have grown, have caught up.
 fn all_get_turns(bench: &mut Bench) -> Result<(), TestCaseError> {
     let members: Vec<_> = vms().flat_map(|vm| gpus(vm).map(move |gpu| (vm, gpu))).collect();
     for (vm, gpu) in &members {

@@ -25,7 +25,7 @@ fn a_paused_vm_leaves_the_gpu_to_others_and_returns() {
     assert!(actions.contains(&none) && closed(&actions) == Some(A), "{actions:?}");
     assert_eq!(opened(&actions), None);
     let charged = bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns;
-    // B counts as alone, whatever A's workers report.
+    // A is paused, so B counts as alone, whatever A's workers report.
     bench.now += SEC;
     assert_eq!(opened(&bench.report(B, HELD)), Some((B, OpenMode::Unlimited)));
     bench.now += SEC;
@@ -84,7 +84,7 @@ fn a_paused_vms_work_waits_and_its_kernels_end_where_they_cannot_be_evicted() {
     bench.report(A, BUSY);
     let mut actions = bench.set_paused(A, true);
     assert_eq!(closed(&actions), Some(A));
-    // Work that is held back isn't let through, even if the running work may be waiting for it.
+    // A's held work isn't let through, although its running kernel may be waiting for that work.
     for _ in 0..100 {
         actions.extend(bench.report(A, BUSY));
         actions.extend(bench.tick(bench.now + SEC));
@@ -167,7 +167,7 @@ fn a_paused_vm_leaves_all_its_gpus_and_returns_to_all_at_once() {
 #[test]
 fn vms_whose_work_was_evicted_long_ago_do_not_share() {
     let latency = Share { class: Class::Latency, ..share(100) };
-    // Because of C, A isn't unlimited.
+    // C is a latency VM, so A doesn't get unlimited mode.
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100)), (C, latency)]);
     paused(&mut bench);
     bench.report(B, HELD);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Returns the last change of a VM's time slices.
+/// Returns whether the last change of a VM's time slices made them short. Returns `None` if there
+/// was no change.
 fn short(actions: &[Action], of: VmKey) -> Option<bool> {
     actions.iter().rev().find_map(|action| match action {
         Action { vm, kind: ActionKind::Slices { short }, .. } if *vm == of => Some(*short),
@@ -10,8 +11,8 @@ fn short(actions: &[Action], of: VmKey) -> Option<bool> {
     })
 }
 
-/// Runs kernels of this number of a VM's sessions for a while, and returns the actions. If `beside`
-/// is a VM, it gets a short request every 4 ms.
+/// Runs kernels of `sessions` sessions of a VM for a while, and returns the actions. If a VM
+/// `beside` is given, it gets a short request every 4 ms.
 fn run(bench: &mut Bench, vm: VmKey, sessions: u32, beside: Option<VmKey>) -> Vec<Action> {
     let mut actions = Vec::new();
     for finished in 0..12 {
@@ -53,7 +54,8 @@ fn vms_that_run_together_without_a_latency_vm_keep_their_slices() {
     assert_eq!((short(&actions, A), short(&actions, B)), (None, None));
 }
 
-/// Two sessions of a VM share its windows in time slices. Short ones would slow them down.
+/// Two sessions of a VM share its windows in time slices. Short time slices would slow the sessions
+/// down.
 #[test]
 fn slices_are_not_short_until_a_second_after_sessions_ran_together() {
     let mut bench = Bench::new(&[(A, share(100)), (B, LATENCY)]);

@@ -4,8 +4,8 @@ use super::*;
 
 const RUNS: Report = Report { held: false, ..ENDLESS };
 
-/// A batch VM, A, with a kernel that never ends, and `others`, each of which has had a turn.
-/// Returns the actions since then.
+/// Sets up a batch VM, A, with a kernel that never ends, and the VMs `others`, each of which has
+/// had a turn. Also returns the actions so far.
 fn beside_a(others: &[(VmKey, Share)]) -> (Bench, Vec<Action>) {
     let mut bench = Bench::new(&[&[(A, share(100))], others].concat());
     bench.now = SEC;
@@ -27,7 +27,8 @@ fn beside_a(others: &[(VmKey, Share)]) -> (Bench, Vec<Action>) {
     (bench, actions)
 }
 
-/// Returns whether a VM's gate was last put on standby or closed.
+/// Returns true if the last change of a VM's gate put it on standby, and false if it opened or
+/// closed the gate.
 fn stands_by(actions: &[Action], of: VmKey) -> Option<bool> {
     actions.iter().rev().find_map(|action| match action {
         Action { vm, kind: ActionKind::StandBy { .. }, .. } if *vm == of => Some(true),
@@ -51,7 +52,7 @@ fn work_that_a_latency_vm_begins_on_standby_gets_it_a_turn_at_once() {
     let evicts = |action: &Action| *action == Action { vm: A, gpu: GPU, kind: ActionKind::Evict };
     assert!(actions.iter().any(evicts), "{actions:?}");
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
-    // After the turn, it's on standby again.
+    // After B's turn, its gate is on standby again.
     let mut actions = bench.report(B, Report { finished: 2, ..IDLE });
     for _ in 0..10 {
         bench.now += MS;
@@ -89,7 +90,7 @@ fn only_a_vm_that_would_get_a_turn_at_once_stands_by() {
 #[test]
 fn work_begun_on_standby_just_before_another_latency_vms_turn_gets_a_turn_later() {
     let (mut bench, _) = beside_a(&[(B, LATENCY), (C, LATENCY)]);
-    // B's report arrives only when C has its turn.
+    // B begins work on standby, but its report arrives only after C has got a turn.
     bench.report(C, RUNS);
     let mut actions = bench.tick(bench.now + Settings::default().drain_slack);
     assert_eq!(opened(&actions).map(|open| open.0), Some(C));

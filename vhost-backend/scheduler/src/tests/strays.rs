@@ -17,8 +17,9 @@ fn with_waiting_work(a: Share, b: Share) -> Bench {
     bench
 }
 
-/// Ticks for up to a second while A reports `a`, and that it has been busy half of the time, and B is
-/// busy. Returns the actions until one for which `is_it` is true, and the time until then.
+/// Ticks for up to a second. Meanwhile, A reports `a` and, if its work is running, that it has been
+/// busy half of the time. B reports that it's busy. Returns the actions up to one for which `is_it`
+/// is true, and the time until then.
 fn actions_until(
     bench: &mut Bench,
     a: Report,
