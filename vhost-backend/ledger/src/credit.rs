@@ -1,19 +1,21 @@
 //! Credit: memory that is charged to a VM, but that none of its programs uses.
 //!
-//! A worker that had to ask the broker before each allocation would wait for the broker's event loop.
-//! So the broker charges a worker for some memory in advance, and the worker takes allocations from
-//! this credit, and puts freed memory back into it. Both do so with one atomic word in memory that
-//! they share, so neither waits for the other, and the broker can withdraw the credit at any time.
+//! A worker that had to ask the broker before each allocation would wait for the broker's event
+//! loop. So the broker charges a worker for some memory in advance, and the worker takes
+//! allocations from this credit, and puts freed memory back into it. The credit is one atomic word
+//! in memory that the worker and the broker share, so neither waits for the other, and the broker
+//! can withdraw the credit at any time.
 //!
 //! The ledger knows a worker's credit only as memory of kind `Memory` that the worker holds. So
-//! *charged* is what the ledger contains, and *used* is that without the credit. A worker that
-//! writes wrong values into the word lowers its own VM's numbers only: credit is never more than
-//! what the worker holds, and memory that a worker uses beyond its charge is found by the audit.
+//! *charged* means the bytes in the ledger, and *used* means these bytes without the credit. A
+//! worker that writes wrong values into the word lowers only its own VM's numbers: the broker never
+//! counts more credit than the worker holds, and the audit finds memory that a worker uses beyond
+//! its charge.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The credit that a worker gets, in bytes. It puts all memory that it frees into its credit, and
-/// then releases what is more.
+/// The credit that a worker gets, in bytes. A worker puts all memory that it frees into its credit,
+/// and then releases the part above this limit.
 pub const CREDIT: u64 = 8 << 20;
 
 /// The most memory that a worker keeps on a GPU after its program has freed it, in bytes.
@@ -24,15 +26,15 @@ pub fn most_kept(max: u64) -> u64 {
     (max / 16).min(MOST_KEPT)
 }
 
-/// The worker may use credit. Set by brokers that withdraw it before they refuse a request, while the
-/// VM is within its limits.
+/// Flag: the worker may use credit. The broker sets it while the VM is within its limits. A broker
+/// that sets it withdraws the VM's credit before it refuses a request.
 const OFFERED: u64 = 1;
-/// The worker uses credit. Set by the worker. Those of the previous version don't.
+/// Flag: the worker uses credit. The worker sets it. Workers of the previous version don't.
 const TAKEN: u64 = 2;
-/// The bits for flags. The others are a number of bytes, which is a multiple of the driver's
-/// granularity.
+/// The bits for flags. The other bits are the number of bytes of credit, which is a multiple of the
+/// driver's granularity.
 const FLAGS: u64 = 7;
-/// How often a change is tried while other threads change the word.
+/// How many times [`Credit::update`] tries to change the word while other threads change it.
 const MAX_TRIES: u32 = 1000;
 
 /// A worker's credit on one GPU, in memory that the worker shares with the broker. Zero is a valid
@@ -42,8 +44,8 @@ const MAX_TRIES: u32 = 1000;
 pub struct Credit(AtomicU64);
 
 impl Credit {
-    /// Changes the word, and returns its value before. Gives up if other threads keep changing it: the
-    /// broker must not wait for a worker.
+    /// Changes the word, and returns its previous value. Gives up if other threads keep changing
+    /// the word, because the broker must not wait for a worker.
     fn update(&self, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
         let mut word = self.0.load(Ordering::SeqCst);
         for _ in 0..MAX_TRIES {
@@ -65,8 +67,8 @@ impl Credit {
         self.0.load(Ordering::SeqCst) & !FLAGS
     }
 
-    /// Says whether the worker may use credit, which the broker withdraws before it refuses a request.
-    /// Only the broker calls this.
+    /// Sets whether the worker may use credit. Only a broker that withdraws credit before it
+    /// refuses a request calls this.
     pub fn offer(&self, offered: bool) {
         self.set(OFFERED, offered);
     }
@@ -78,12 +80,13 @@ impl Credit {
         };
     }
 
-    /// Returns whether the worker uses credit, and may.
+    /// Returns whether the worker uses credit and the broker currently offers it.
     pub fn is_taken(&self) -> bool {
         self.flags(OFFERED | TAKEN)
     }
 
-    /// Returns whether the worker may use credit, if it can.
+    /// Returns whether the broker currently offers credit. A worker of the previous version can't
+    /// use it.
     pub fn is_offered(&self) -> bool {
         self.flags(OFFERED)
     }
@@ -99,14 +102,14 @@ impl Credit {
         self.set(TAKEN, true);
     }
 
-    /// Takes `bytes` from the credit, or nothing if it has less.
+    /// Takes `bytes` from the credit. If the credit has less, takes nothing and returns false.
     pub fn spend(&self, bytes: u64) -> bool {
         let change = |word: u64| (word & !FLAGS >= bytes).then(|| word - bytes);
         bytes & FLAGS == 0 && self.update(change).is_some()
     }
 
-    /// Adds `bytes`, which are charged to the worker as `Memory`, to the credit. Returns false if it
-    /// isn't a multiple of the granularity.
+    /// Adds `bytes`, which are charged to the worker as `Memory`, to the credit. Returns false if
+    /// `bytes` isn't a multiple of 8, because the lowest three bits of the word are flags.
     pub fn add(&self, bytes: u64) -> bool {
         let fits = bytes & FLAGS == 0;
         if fits {
@@ -116,12 +119,12 @@ impl Credit {
         fits
     }
 
-    /// Takes what the credit has beyond [`CREDIT`]. The caller must release it.
+    /// Takes the part of the credit above [`CREDIT`]. The caller must release that memory.
     pub fn take_excess(&self) -> u64 {
         self.take_beyond(CREDIT)
     }
 
-    /// Takes all credit. The caller must release it.
+    /// Takes all credit. The caller must release that memory.
     pub fn withdraw(&self) -> u64 {
         self.take_beyond(0)
     }
@@ -186,8 +189,8 @@ mod tests {
         }
     }
 
-    /// A worker's threads spend and put back while the broker withdraws and grants. No byte is lost
-    /// or exists twice.
+    /// A worker's threads spend credit and put it back while the broker withdraws and grants
+    /// credit. No byte is lost or exists twice.
     #[test]
     fn bytes_are_conserved_under_races() {
         let credit = credit(16 * MIB);

@@ -41,8 +41,9 @@ pub type ShareId = u64;
 /// The maximum number of pieces of memory that the workers of one VM may share at once.
 pub const MAX_SHARES: usize = 4096;
 
-/// The maximum number of pieces of shared memory that the workers of one user of the guest may hold at
-/// once, or one worker, so that something is left for others.
+/// The maximum number of pieces of shared memory that the workers of one guest user may hold at
+/// once. A worker without a user has this limit for itself. It leaves a part of [`MAX_SHARES`] for
+/// others.
 pub const MAX_SHARES_OF_ONE: usize = MAX_SHARES / 4 * 3;
 
 /// Bytes per kind of charge, in numeric order of the kinds.
@@ -136,8 +137,8 @@ pub enum LedgerError {
     /// The VM already shares as many pieces of memory as it may.
     #[error("a VM can share at most {MAX_SHARES} pieces of memory")]
     TooManyShares,
-    /// The workers of one user, or one worker, already hold as many pieces of shared memory as they
-    /// may.
+    /// The workers of one user, or a worker without a user, already hold as many pieces of shared
+    /// memory as they may.
     #[error(
         "a session, or the sessions of a guest's user, can hold at most {MAX_SHARES_OF_ONE} pieces of shared memory"
     )]
@@ -184,7 +185,7 @@ impl LedgerError {
     }
 }
 
-/// The accounts for all VMs and workers. A broker that another one replaces passes them on.
+/// The accounts for all VMs and workers. When another broker replaces this one, it gets them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     #[serde(with = "pairs")]
@@ -214,11 +215,11 @@ struct Worker {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct DeviceUse {
     gpu: GpuId,
-    /// The memory that only this worker holds, plus the shared memory that it holds.
+    /// Bytes that only this worker holds, plus the shared bytes that it holds.
     used: u64,
-    /// The memory that only this worker holds, per kind.
+    /// Bytes that only this worker holds, per kind of charge.
     kinds: Kinds,
-    /// The highest values of `used`.
+    /// The highest values of `used` in recent intervals.
     #[serde(skip)]
     recent: Recent,
 }
@@ -230,7 +231,7 @@ impl DeviceUse {
     }
 }
 
-/// Charges a worker and its VM, or changes nothing.
+/// Charges a worker and its VM. If a limit would be exceeded, returns an error and changes nothing.
 fn book(
     account: &mut Account,
     held: &mut DeviceUse,
@@ -337,8 +338,8 @@ impl Ledger {
         booked
     }
 
-    /// Charges a worker for as much of `bytes` as fits, as credit. Returns the number of bytes, which
-    /// is 0 or a multiple of `unit`.
+    /// Grants a worker credit: charges it for as much of `bytes` as fits. Returns the number of
+    /// bytes, which is 0 or a multiple of `unit`.
     pub fn advance(&mut self, worker: WorkerId, device: u32, bytes: u64, unit: u64) -> u64 {
         let Ok((account, held)) = self.held(worker, device) else { return 0 };
         let Quota { max, session_max } = account.quota;
@@ -377,12 +378,14 @@ impl Ledger {
         kind: Charge,
     ) -> Result<(), LedgerError> {
         self.release(worker, device, bytes, Charge::Memory)?;
-        // The sums are the same as before, whatever the limits are now.
+        // `charge` doesn't check the limits, which may be lower now. The sums end up as they were
+        // before.
         self.charge(worker, device, bytes, kind)
     }
 
     /// Charges a worker for memory that it has already been granted. A limit may have been lowered
-    /// since, so this refuses only what can't be counted.
+    /// since, so this doesn't check the limits. It refuses the charge only if the VM's sum would
+    /// overflow.
     pub fn charge(
         &mut self,
         worker: WorkerId,
@@ -419,8 +422,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that certain workers of a VM, those of one user, may hold another piece of shared memory:
-    /// this one, or a new one.
+    /// Checks that some workers of a VM, those for which `is_one` returns true, may hold another
+    /// piece of shared memory: `share`, or a new piece if `share` is `None`. These workers belong
+    /// to one user.
     pub fn check_shares(
         &self,
         vm: VmId,
@@ -458,7 +462,7 @@ impl Ledger {
         self.last_share += 1;
         let holders = BTreeMap::from([(worker, 1)]);
         shares.insert(self.last_share, SharedMemory { gpu, bytes, holders });
-        // Only the kind changes. `used` includes shared memory.
+        // Only the worker's `kinds` change: its `used` includes shared memory.
         self.held(worker, device)?.1.kinds[kind as usize] = rest;
         Ok(self.last_share)
     }
@@ -496,7 +500,7 @@ impl Ledger {
         Ok(bytes)
     }
 
-    /// Makes a worker hold shared memory one time less. When no worker holds it any more, releases
+    /// Makes a worker hold shared memory one time less. Releases the memory once no worker holds
     /// it.
     pub fn leave(
         &mut self,
@@ -552,8 +556,9 @@ impl Ledger {
         bytes
     }
 
-    /// Returns the memory of a worker's device, as its guest process sees it. `unused` is the credit
-    /// of all of the VM's workers on this GPU, and `own` is that of this worker.
+    /// Returns the used and total memory of a worker's device, as its guest process sees them.
+    /// `unused` is the credit of all of the VM's workers on this GPU, and `own` is this worker's
+    /// credit.
     pub fn usage_of(
         &self,
         worker: WorkerId,
@@ -564,8 +569,9 @@ impl Ledger {
         Ok(Usage { used: vm.max(session).max(0) as u64, max })
     }
 
-    /// Returns the parts of [`Self::usage_of`], for the VM's limit and for the session's. The
-    /// numbers to subtract can have any value.
+    /// Returns the two numbers whose maximum [`Self::usage_of`] reports: one for the VM's limit,
+    /// and one for the session's. The credits `own` and `all` are subtracted, and can have any
+    /// value.
     pub fn base_of(
         &self,
         worker: WorkerId,
@@ -579,7 +585,8 @@ impl Ledger {
         let of_vm = account.quota.max;
         let of_session = account.quota.session_max.unwrap_or(u64::MAX);
         let max = of_vm.min(of_session);
-        // The session can't use what is above the lower limit.
+        // The session's total is `max`, the lower limit. Subtract the rest of a higher limit, so
+        // that the total minus the result is the room below that limit.
         let part = |used: u64, less: i128, limit: u64| {
             let part = i128::from(used) - less - i128::from(limit - max);
             part.clamp(i64::MIN.into(), i64::MAX.into()) as i64
@@ -598,14 +605,15 @@ impl Ledger {
         fits(account.used, max) && session_max.is_none_or(|max| fits(held.used, max))
     }
 
-    /// Returns the bytes of shared memory that a worker doesn't hold yet, if its VM has it.
+    /// Returns the size of shared memory in bytes. Returns `None` if the worker already holds it,
+    /// or if its VM doesn't have it.
     pub fn joins(&self, worker: WorkerId, share: ShareId) -> Option<u64> {
         let vm = self.workers.get(&worker)?.vm;
         let shared = self.shares.get(&vm)?.get(&share)?;
         (!shared.holders.contains_key(&worker)).then_some(shared.bytes)
     }
 
-    /// Returns a worker's GPU.
+    /// Returns the GPU of one of a worker's devices.
     pub fn gpu_of(&self, worker: WorkerId, device: u32) -> Option<GpuId> {
         self.workers.get(&worker)?.devices.get(device as usize).map(|held| held.gpu)
     }
@@ -627,7 +635,8 @@ impl Ledger {
         shares.fold(0, |sum, shared| sum.saturating_add(again(shared)))
     }
 
-    /// Begins an interval on a GPU, for the `recent` values.
+    /// Begins an interval on a GPU. [`Self::recent`] and [`Self::recent_of`] cover the current
+    /// interval and the one before.
     pub fn begin_interval(&mut self, gpu: GpuId) {
         for ((_, of), account) in &mut self.accounts {
             if *of == gpu {
@@ -640,9 +649,9 @@ impl Ledger {
         }
     }
 
-    /// Returns a worker's VM, the maximum number of bytes that the worker has held on a GPU in this
-    /// interval and the one before, including shared memory, and the bytes that it holds there
-    /// without shared memory. `None` if the worker has no account there.
+    /// Returns three facts about a worker on a GPU: its VM; the maximum number of bytes that it has
+    /// held there in this interval and the one before, including shared memory; and the bytes that
+    /// it holds there now without shared memory. `None` if the worker has no account there.
     pub fn recent_of(&self, worker: WorkerId, gpu: GpuId) -> Option<(VmId, u64, u64)> {
         let worker = self.workers.get(&worker)?;
         let held = worker.devices.iter().find(|held| held.gpu == gpu)?;

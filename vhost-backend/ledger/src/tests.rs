@@ -63,7 +63,8 @@ fn each_gpu_has_its_own_account() {
     let (first, second) = (GpuId(0), GpuId(5));
     ledger.set(VM, first, Quota { max: 10, session_max: None });
     ledger.set(VM, second, Quota { max: 20, session_max: None });
-    // A device ordinal is an index into the worker's list of GPUs, not the host's.
+    // A device ordinal is an index into the worker's list of GPUs. It isn't a GPU's index on the
+    // host.
     ledger.open(1, VM, &[second, first]);
     assert_eq!(ledger.reserve(1, 0, 20, Charge::Memory), Ok(()));
     assert_eq!(ledger.reserve(1, 1, 10, Charge::Memory), Ok(()));
@@ -111,7 +112,7 @@ fn shared_memory_is_charged_once_until_the_last_holder_leaves() {
     assert_eq!(ledger.held_by(1), [(GPU, 60)]);
     assert_eq!(ledger.held_by(2), [(GPU, 50)]);
     assert!(ledger.reserve(2, 0, 41, Charge::Memory).unwrap_err().is_full());
-    // The exporter exits, and the importer still holds the memory.
+    // The exporter exits while the importer still holds the memory.
     assert_eq!(ledger.close(1), 10);
     assert_eq!((used(&ledger), ledger.counted_again(GPU)), (50, 0));
     assert_eq!(ledger.leave(2, 0, share), Ok(()));
@@ -209,7 +210,8 @@ fn the_shared_pieces_that_a_user_holds_are_limited() {
     assert_eq!(number, MAX_SHARES / 4);
     let (number, others) = fill(&mut ledger, 3, &[3], MAX_SHARES / 2);
     assert_eq!(number, MAX_SHARES / 4);
-    // Memory that the user holds already can be held by more of its workers, but no other memory.
+    // More workers of the user can hold memory that the user already holds, but they can't hold
+    // other memory.
     let check = |share| ledger.check_shares(VM, Some(share), |worker| [1, 2].contains(&worker));
     assert_eq!(check(own), Ok(()));
     assert_eq!(check(others), Err(LedgerError::TooManySharesOfOne));
@@ -480,7 +482,7 @@ fn a_ledger_that_is_passed_on_continues() {
     assert_eq!(account(&next), account(&first));
     assert_eq!(next.usage_of(2, 0, (0, 0)), first.usage_of(2, 0, (0, 0)));
     assert!(next.reserve(1, 0, 31, Charge::Memory).unwrap_err().is_full());
-    // No number of shared memory is used again.
+    // The next broker doesn't use a number of shared memory again.
     assert_ne!(next.share(1, 0, 1).unwrap(), share);
     assert_eq!(next.close(1), 20);
     assert_eq!(next.leave(2, 0, share), Ok(()));

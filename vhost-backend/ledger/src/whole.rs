@@ -1,9 +1,10 @@
-//! Compares the memory that a driver reports for the sessions of a VM with the charge of the VM as a
-//! whole.
+//! Compares the memory that a driver reports for the sessions of a VM with the charge of the VM as
+//! a whole.
 //!
-//! Each session's own account contains all memory that it shares, but the driver reports shared memory
-//! only for one of the sessions that hold it. The others could use as much memory again, without
-//! exceeding their accounts. Together, they can't: the VM is charged for shared memory once.
+//! Each session's own account contains all memory that it shares, but the driver reports shared
+//! memory only for one of the sessions that hold it. The other holders could use as much memory
+//! again without exceeding their own accounts. The comparison of the whole VM finds that, because
+//! the VM is charged for shared memory only once.
 
 /// A session of a VM, on one GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub struct SessionUse {
 }
 
 impl SessionUse {
-    /// Returns the bytes that only shared memory can explain.
+    /// Returns the bytes beyond the session's own charge. Only shared memory can explain them.
     fn beyond(&self) -> u64 {
         self.seen.saturating_sub(self.alone)
     }
@@ -73,7 +74,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an honest VM shares, and however its sessions divide the slack, none ends.
+        /// No session of an honest VM ends, whatever memory the VM shares, and however its sessions
+        /// divide the slack.
         #[test]
         fn an_honest_vm_is_within_its_charge(
             alone in prop::collection::vec(0..5000u64, 8),
@@ -87,8 +89,8 @@ mod tests {
             prop_assert_eq!(sessions_to_end(&sessions, charged, SLACK), Vec::<usize>::new());
         }
 
-        /// A VM that uses more than its charge and the slack loses sessions until the rest is within
-        /// both, whatever it claims to share.
+        /// A VM that uses more than its charge and the slack loses sessions until the remaining
+        /// ones are within the charge and the slack, whatever the VM claims to share.
         #[test]
         fn a_vm_beyond_its_charge_loses_sessions(
             alone in prop::collection::vec(0..5000u64, 8),
