@@ -1,10 +1,10 @@
 //! The accounts of device memory, with the pages on which workers see them.
 //!
 //! Programs call cuMemGetInfo often, and in loops, so workers don't ask the broker for its result.
-//! Instead, the broker publishes the state of an account on the gate pages of all workers that it
-//! concerns, before it replies to the request that has changed the account. Workers add what all
-//! workers of the VM have spent of their credit, which is on a page of the VM. So a program that
-//! has allocated memory finds that any other session of the VM already sees the new state.
+//! Instead, before the broker replies to a request that has changed an account, it publishes the
+//! account's state on the gate pages of all workers that use the account. A worker adds the credit
+//! that all workers of the VM have spent, which they publish on the VM's spending page. So when a
+//! program has allocated memory, every other session of the VM already sees the new state.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -22,7 +22,7 @@ use memory_ledger::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A change of workers' accounts, with the arguments of the ledger's method.
+/// A change of workers' accounts, with the arguments of the ledger's method that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LedgerChange {
     Open(WorkerId, VmId, Vec<GpuId>),
@@ -35,7 +35,7 @@ pub(crate) enum LedgerChange {
 }
 
 impl LedgerChange {
-    /// Applies a recorded change to a ledger in the state before that change.
+    /// Applies a recorded change to a ledger that is in the state before that change.
     pub(crate) fn repeat(self, ledger: &mut Ledger) -> Result<(), LedgerError> {
         match self {
             Self::Open(worker, vm, gpus) => {
@@ -53,7 +53,7 @@ impl LedgerChange {
                 Ok(())
             }
             Self::Reserve(worker, device, bytes, kind) => {
-                // It was granted, perhaps before a limit was lowered.
+                // The charge was granted, perhaps before a limit was lowered, so ignore the limits.
                 ledger.charge(worker, device, bytes, kind)
             }
             Self::Release(worker, device, bytes, kind) => {
@@ -68,21 +68,23 @@ impl LedgerChange {
 
 /// Credit is granted in pieces of this many bytes, the driver's granularity.
 const PIECE: u64 = 2 << 20;
-/// A session that makes no calls for so long gives back its credit and the memory that it keeps, in
-/// ns.
+/// If a session has made no calls for this long, its credit is withdrawn, and its worker must free
+/// the memory that it keeps, in ns.
 const IDLE: u64 = 10_000_000_000;
-/// A request waits at most so long for memory that workers keep, in ns. The driver can take long to
-/// free it, for example if it waits for a kernel that is off the GPU.
+/// A request waits at most this long for memory that workers keep, in ns. The driver can take long
+/// to free the memory, for example if it waits for a kernel that is off the GPU.
 const PATIENCE: u64 = 5_000_000_000;
-/// The workers of a VM keep no memory on a GPU for so long after a request has needed it, in ns.
+/// For this long after a request has needed memory that a VM's workers kept on a GPU, they keep
+/// none there, in ns.
 const SHORTAGE: u64 = 2 * PATIENCE;
 
-/// A worker's page, with the broker's own record of the worker's credit.
+/// A worker's gate page, with the broker's own record of the worker's credit.
 struct Shown {
     page: Arc<GateMap>,
-    /// Whether the worker has a slot on the page of its VM's spending. Without one, it gets no credit.
+    /// Whether the worker has a slot on its VM's spending page. Without a slot, it gets no credit.
     has_slot: bool,
-    /// The bytes that were added to its credit on each of its GPUs, less those taken back.
+    /// For each of the worker's GPUs: the bytes that were added to its credit, minus those taken
+    /// back.
     granted: Vec<i64>,
 }
 
@@ -91,9 +93,11 @@ impl Shown {
         self.page.gpus.get(device as usize)
     }
 
-    /// Returns the memory that is charged to the worker on one of its GPUs, but that its program
-    /// doesn't use, and the part of that memory that the worker keeps, so that it must free it first. The
-    /// rest is credit. The worker can write anything into its page.
+    /// Returns two numbers of bytes on one of the worker's GPUs: the memory that is charged to the
+    /// worker but that its program doesn't use, and the part of it that the worker keeps. The
+    /// worker must free kept memory before others can use it. The rest is credit, which the broker
+    /// can withdraw. The worker can write anything into its page, so both numbers are limited to
+    /// what the ledger says that it holds.
     fn unused(&self, ledger: &Ledger, worker: WorkerId, device: u32) -> (u64, u64) {
         let held = ledger.memory_of(worker, device);
         let credit = self.gate(device).map_or(0, |gate| gate.credit.bytes()).min(held);
@@ -102,7 +106,8 @@ impl Shown {
         (credit + kept, kept)
     }
 
-    /// Adds to what was granted. The page has a copy for a broker that replaces this one.
+    /// Adds `bytes`, which can be negative, to the granted credit. Updates the copy on the page,
+    /// too, from which a broker that replaces this one continues.
     fn add_granted(&mut self, device: u32, bytes: i64) {
         let gate = self.page.gpus.get(device as usize);
         if let (Some(granted), Some(gate)) = (self.granted.get_mut(device as usize), gate) {
@@ -111,7 +116,8 @@ impl Shown {
         }
     }
 
-    /// Releases credit that was taken back from the worker on one of its GPUs.
+    /// Releases `bytes` in the ledger after they were taken from the worker's credit on one of its
+    /// GPUs.
     fn withdraw(
         &mut self,
         ledger: &mut Ledger,
@@ -127,7 +133,8 @@ impl Shown {
     }
 }
 
-/// The calls that a session had made when they were last counted, and since when it has made none.
+/// The number of calls that a session had made at the last check, and the time since which it has
+/// made no others, in ns.
 type LastCalls = (u64, u64);
 
 /// The ledger, and the pages on which its state is published.
@@ -138,21 +145,24 @@ pub(crate) struct Accounts {
     changes: Vec<LedgerChange>,
     /// The gate pages of each VM's workers.
     pages: HashMap<VmId, HashMap<WorkerId, Shown>>,
-    /// The slots of each VM's workers on the page of the VM's spending.
+    /// The slots of each VM's workers on the VM's spending page.
     slots: HashMap<VmId, Slots>,
-    /// The VM of each worker, and the guest's user, if the user's sessions have limits.
+    /// The VM of each worker, and the ID of the guest's user, or `None` if users' sessions have no
+    /// limits.
     vms: HashMap<WorkerId, (VmId, Option<u32>)>,
     calls: HashMap<WorkerId, LastCalls>,
     /// The memory of each VM, multiplied by time.
     meters: HashMap<VmId, Vec<(GpuId, Meter)>>,
     /// Whether workers may keep memory that their programs have freed.
     keeps: bool,
-    /// When a request needed the memory that the workers of a VM kept on a GPU.
+    /// When a request last needed memory that a VM's workers kept on a GPU. They keep none there
+    /// until [`SHORTAGE`] has passed.
     shortages: HashMap<(VmId, GpuId), u64>,
 }
 
 impl Accounts {
-    /// Continues with the ledger of the broker that this one replaces. See [`Self::set_keeping`].
+    /// Takes over the ledger of the broker that this one replaces. `keeps` is as in
+    /// [`Self::set_keeping`].
     pub(crate) fn restore(ledger: Ledger, keeps: bool) -> Self {
         Self { ledger, keeps, ..Self::default() }
     }
@@ -166,14 +176,14 @@ impl Accounts {
         std::mem::take(&mut self.changes)
     }
 
-    /// Continues with the page of a VM's spending of the broker that this one replaces.
+    /// Takes over a VM's spending page from the broker that this one replaces.
     pub(crate) fn restore_slots(&mut self, vm: VmId, slots: Slots) {
         self.slots.insert(vm, slots);
     }
 
-    /// Registers a worker of the previous broker, whose accounts are open, with its slot and with the
-    /// page on which their state is published. A worker without a page will end, and then its slot is
-    /// taken back. After the last worker, call [`Self::publish_all`].
+    /// Registers a worker of the previous broker, whose accounts are open, with its slot and its
+    /// gate page. A worker without a page will end, and its slot is taken back after that. Call
+    /// [`Self::publish_all`] after all workers have been registered.
     pub(crate) fn reopen(
         &mut self,
         worker: WorkerId,
@@ -198,8 +208,9 @@ impl Accounts {
         }
     }
 
-    /// Gives a worker a slot on the page of its VM's spending, if there is one left. The other
-    /// workers of the VM take the slot into account before the worker gets it.
+    /// Gives a worker a slot on its VM's spending page, if there is one left. The VM's other
+    /// workers are informed of the slot first, so that they count everything that the worker
+    /// spends.
     pub(crate) fn give_slot(
         &mut self,
         worker: WorkerId,
@@ -221,8 +232,8 @@ impl Accounts {
         &self.ledger
     }
 
-    /// Returns the ledger without the workers' credit and the memory that they keep, which no program
-    /// uses.
+    /// Returns the ledger without the workers' credit and without the memory that they keep. No
+    /// program uses either.
     pub(crate) fn used(&self) -> Ledger {
         let mut used = self.ledger.clone();
         for vm in self.pages.keys() {
@@ -233,7 +244,7 @@ impl Accounts {
         used
     }
 
-    /// Like [`Ledger::begin_interval`].
+    /// See [`Ledger::begin_interval`].
     pub(crate) fn begin_interval(&mut self, gpu: GpuId) {
         self.ledger.begin_interval(gpu);
     }
@@ -249,13 +260,13 @@ impl Accounts {
         let credits = self.credits(vm);
         let over: Vec<_> =
             credits.into_iter().filter(over).map(|credit| (credit.worker, credit.gpu)).collect();
-        // The limit on what workers keep depends on the VM's limit.
+        // Recall all kept memory, because the limit on what workers keep depends on the VM's limit.
         self.recall_kept(vm, |_, _| true);
         self.recall(vm, |worker, gpu| over.contains(&(worker, gpu)));
     }
 
-    /// Says whether workers may keep memory that their programs have freed. They must not while the
-    /// GPUs' memory is overcommitted: another VM may need it.
+    /// Sets whether workers may keep memory that their programs have freed. They must not while the
+    /// GPUs' memory is overcommitted, because another VM may need the memory.
     pub(crate) fn set_keeping(&mut self, keeps: bool) {
         if self.keeps == keeps {
             return;
@@ -303,7 +314,8 @@ impl Accounts {
         let slots = self.slots.get(&vm).filter(|slots| slots.has(worker));
         page.worker.add_slots(slots.map_or(0, Slots::used));
         let gates = page.gpus.iter().zip(self.ledger.held_by(worker));
-        // Workers of the previous version write other values there.
+        // A worker without a slot may be of the previous version, which writes other values to
+        // `granted`.
         let granted = |gate: &GpuGate| slots.map_or(0, |_| gate.granted.load(Ordering::SeqCst));
         let granted = gates.map(|(gate, _)| granted(gate) as i64).collect();
         let has_slot = slots.is_some();
@@ -318,7 +330,8 @@ impl Accounts {
         if let Some((vm, _)) = self.vms.remove(&worker) {
             let pages = self.pages.entry(vm).or_default();
             pages.remove(&worker);
-            // The worker's charge disappears together with the amount that it has spent.
+            // Begin the change of the other workers' pages here, because the worker's charge and
+            // the amount that it has spent must disappear at the same time.
             for (&other, shown) in pages.iter() {
                 let count = self.ledger.held_by(other).len();
                 shown.page.gpus.iter().take(count).for_each(GpuGate::begin_memory);
@@ -329,8 +342,9 @@ impl Accounts {
         bytes
     }
 
-    /// Like [`Ledger::reserve`], but withdraws all credit of the VM before it refuses a request. With
-    /// memory for allocations, the worker also gets credit, if there is room without that.
+    /// Does the same as [`Ledger::reserve`], but withdraws all credit of the VM before it refuses a
+    /// request. If the memory is for allocations and fits without that withdrawal, also gives the
+    /// worker credit.
     pub(crate) fn reserve(
         &mut self,
         worker: WorkerId,
@@ -352,7 +366,7 @@ impl Accounts {
     }
 
     /// If a worker can't be charged for `bytes`, withdraws all credit of its VM on the GPU. Returns
-    /// whether there was room.
+    /// whether there was room before that.
     fn make_room(&mut self, worker: WorkerId, device: u32, bytes: u64) -> bool {
         let has_room = self.ledger.has_room(worker, device, bytes);
         if let (false, Some(vm)) = (has_room, self.vm_of(worker))
@@ -363,11 +377,13 @@ impl Accounts {
         has_room
     }
 
-    /// Returns whether a worker's request for `bytes` doesn't fit now, but may fit once the VM's workers
-    /// have freed the memory that they keep on the GPU. If so, recalls that memory, and the worker
-    /// must ask again. `joins` says that the VM is charged for the bytes already.
+    /// Returns whether a worker's request for `bytes` doesn't fit now, but may fit once the VM's
+    /// workers have freed the memory that they keep on the GPU. If so, recalls that memory, and the
+    /// worker must ask again. `joins` says that the bytes are shared memory, for which the VM is
+    /// charged already.
     ///
-    /// The broker doesn't wait for a worker. After [`PATIENCE`], requests are refused.
+    /// The broker itself doesn't wait. If the workers haven't freed the memory after [`PATIENCE`],
+    /// this returns false, so that requests are refused.
     pub(crate) fn must_wait(
         &mut self,
         worker: WorkerId,
@@ -402,7 +418,7 @@ impl Accounts {
         waits && kept.is_some_and(Credit::is_known)
     }
 
-    /// Like [`Self::must_wait`], for a request to hold shared memory.
+    /// Does the same as [`Self::must_wait`] for a request to hold shared memory.
     pub(crate) fn must_wait_to_join(
         &mut self,
         worker: WorkerId,
@@ -414,12 +430,14 @@ impl Accounts {
         bytes.is_some_and(|bytes| self.must_wait(worker, device, bytes, true, now))
     }
 
-    /// Has a VM's workers free the memory that they keep, as far as it's `wanted`.
+    /// Has a VM's workers free the memory that they keep, on each worker and GPU for which `wanted`
+    /// returns true.
     fn recall_kept(&mut self, vm: VmId, wanted: impl Fn(WorkerId, GpuId) -> bool) {
         for (worker, shown) in self.pages.get(&vm).into_iter().flatten() {
             let gpus = self.ledger.held_by(*worker);
             let on = shown.page.kept.iter().zip(gpus).filter(|(_, (gpu, _))| wanted(*worker, *gpu));
-            // All are withdrawn before the worker wakes.
+            // Withdraw the offers for all GPUs before the worker is woken, so that it sees all of
+            // them.
             let recalled: Vec<_> = on.map(|(kept, _)| (kept.offer(false), kept.bytes())).collect();
             if recalled.iter().any(|(_, bytes)| *bytes > 0) {
                 shown.page.worker.recall_kept();
@@ -427,8 +445,8 @@ impl Accounts {
         }
     }
 
-    /// Gives a worker the credit that it should have, as far as there is room, and publishes the
-    /// state of its VM.
+    /// Adjusts a worker's credit to [`CREDIT`], as far as there is room, and publishes the state of
+    /// its VM.
     fn grant(&mut self, worker: WorkerId, device: u32) {
         let Some(vm) = self.vm_of(worker) else { return };
         let has_room = self.ledger.has_room(worker, device, 0);
@@ -437,7 +455,8 @@ impl Accounts {
             && let Some(credit) = shown.page.clone().gpus.get(device as usize).map(|g| &g.credit)
             && credit.is_known()
         {
-            // Memory that the worker kept may become credit after a limit was lowered.
+            // Without room, withdraw all credit. The worker may have credit because it has freed
+            // memory that it kept when a limit was lowered.
             let excess = if has_room { credit.take_excess() } else { credit.withdraw() };
             shown.withdraw(&mut self.ledger, &mut self.changes, (worker, device), excess);
             let lacking = match credit.is_offered() {
@@ -454,8 +473,8 @@ impl Accounts {
         self.publish(vm);
     }
 
-    /// Withdraws the credit of a VM's workers on its GPUs, as far as they are `wanted`. Other sessions
-    /// of the VM can then use the memory.
+    /// Withdraws the credit of a VM's workers, on each worker and GPU for which `wanted` returns
+    /// true. Other sessions of the VM can then use the memory.
     fn recall(&mut self, vm: VmId, wanted: impl Fn(WorkerId, GpuId) -> bool) {
         for (worker, shown) in self.pages.get_mut(&vm).into_iter().flatten() {
             for (device, gate) in (0..).zip(&shown.page.clone().gpus) {
@@ -499,7 +518,8 @@ impl Accounts {
             self.recall_kept(vm, |of, _| of == worker);
         }
         for (vm, worker) in late {
-            // The offer may have ended without a recall, because the VM was beyond a limit.
+            // The worker keeps memory without an offer. The offer may have ended without a recall
+            // because the VM was beyond a limit, so recall the memory now.
             self.pages[&vm][&worker].page.worker.recall_kept();
         }
         for ((vm, _), _) in over {
@@ -507,7 +527,7 @@ impl Accounts {
         }
     }
 
-    /// Turns memory of a worker's credit, which the worker has taken, into another kind.
+    /// Turns memory that a worker has taken from its credit into another kind of charge.
     pub(crate) fn convert(
         &mut self,
         worker: WorkerId,
@@ -521,7 +541,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Like [`Ledger::release`]. Afterwards, gives the worker the credit that it should have.
+    /// Does the same as [`Ledger::release`], and then adjusts the worker's credit to [`CREDIT`].
     pub(crate) fn release(
         &mut self,
         worker: WorkerId,
@@ -537,15 +557,16 @@ impl Accounts {
         Ok(())
     }
 
-    /// Like [`Ledger::check_shares`], for the workers of the same user as this one, or for this one
-    /// if it has no user.
+    /// Does the same as [`Ledger::check_shares`] for the workers of the same user as this one, or
+    /// for this worker alone if it has no user.
     fn check_shares(&self, worker: WorkerId, share: Option<ShareId>) -> Result<(), LedgerError> {
         let Some(&(vm, user)) = self.vms.get(&worker) else { return Ok(()) };
         let of_user = |one| self.vms.get(&one).is_some_and(|(_, of)| user.is_some() && *of == user);
         self.ledger.check_shares(vm, share, |one| one == worker || of_user(one))
     }
 
-    /// Like [`Ledger::share`], which doesn't change the usage of anyone.
+    /// Does the same as [`Ledger::share`]. The usage of the VM and its sessions stays the same, so
+    /// there is nothing to publish.
     pub(crate) fn share(
         &mut self,
         worker: WorkerId,
@@ -558,7 +579,7 @@ impl Accounts {
         Ok(share)
     }
 
-    /// Like [`Ledger::join`].
+    /// Does the same as [`Ledger::join`], but withdraws credit first if there is no room.
     pub(crate) fn join(
         &mut self,
         worker: WorkerId,
@@ -567,14 +588,15 @@ impl Accounts {
     ) -> Result<u64, LedgerError> {
         self.check_shares(worker, Some(share))?;
         if let Some(bytes) = self.ledger.joins(worker, share) {
-            // Only memory.session_max limits this.
+            // The VM is already charged for these bytes, so only memory.session_max can be
+            // exceeded.
             self.make_room(worker, device, bytes);
         }
         let change = LedgerChange::Join(worker, device, share);
         self.change(worker, change, |ledger| ledger.join(worker, device, share))
     }
 
-    /// Like [`Ledger::leave`].
+    /// See [`Ledger::leave`].
     pub(crate) fn leave(
         &mut self,
         worker: WorkerId,
@@ -585,7 +607,7 @@ impl Accounts {
         self.change(worker, change, |ledger| ledger.leave(worker, device, share))
     }
 
-    /// Like [`Ledger::usage_of`].
+    /// Does the same as [`Ledger::usage_of`] with the credit that workers have now.
     pub(crate) fn usage_of(&self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
         let vm = self.vm_of(worker);
         let credits = vm.map(|vm| self.credits(vm)).unwrap_or_default();
@@ -630,11 +652,13 @@ impl Accounts {
                 (0..).zip(&shown.page.gpus).zip(self.ledger.held_by(worker))
             {
                 let has_room = self.ledger.has_room(worker, device, 0);
-                // Memory that is freed while the VM is beyond a lowered limit must not be used again.
+                // Don't offer credit while the VM is beyond a lowered limit: memory that is freed
+                // then must not be used again.
                 gate.credit.offer(shown.has_slot && has_room);
                 if let Some(kept) = shown.page.kept.get(device as usize) {
                     let may_keep = self.keeps && !self.shortages.contains_key(&(vm, gpu));
-                    // A recall lasts until the worker keeps nothing.
+                    // Don't renew the offer during a recall, which lasts until the worker keeps
+                    // nothing.
                     let is_recalled = !kept.is_offered() && kept.bytes() > 0;
                     kept.offer(shown.has_slot && has_room && may_keep && !is_recalled);
                 }
@@ -645,7 +669,7 @@ impl Accounts {
                         gate.publish_base(MemoryBase { vm, session, max });
                     }
                 } else {
-                    // The worker subtracts its own.
+                    // A worker without a slot subtracts its own unused memory itself.
                     let own: i128 = shown.unused(&self.ledger, worker, device).0.into();
                     let others = all(&unused, gpu) - own;
                     let usage = self.ledger.usage_of(worker, device, (0, others));
@@ -657,7 +681,8 @@ impl Accounts {
         }
     }
 
-    /// Returns the credit of a VM's workers on each of their GPUs, and what they keep.
+    /// Returns, for each of a VM's workers on each of its GPUs, its credit and the memory that it
+    /// keeps.
     fn credits(&self, vm: VmId) -> Vec<Credited> {
         let mut credits = Vec::new();
         for (&worker, shown) in self.pages.get(&vm).into_iter().flatten() {
@@ -671,14 +696,14 @@ impl Accounts {
     }
 }
 
-/// The credit of a worker on one of its GPUs, and what it keeps there.
+/// The credit of a worker on one of its GPUs, and the memory that it keeps there.
 struct Credited {
     worker: WorkerId,
     device: u32,
     gpu: GpuId,
-    /// Both together.
+    /// Bytes of credit and of kept memory together.
     bytes: u64,
-    /// The part that it keeps.
+    /// The part of `bytes` that the worker keeps.
     kept: u64,
     granted: i64,
 }

@@ -1,6 +1,6 @@
 //! Budgets of the broker's time for VMs. A guest that has taken over its device process or a worker
 //! can send messages as fast as the broker reads them. The messages of a VM that has used up its
-//! budget wait in their sockets, and the broker handles those of the others.
+//! budget wait in their sockets, and the broker handles the messages of other VMs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -9,12 +9,13 @@ use crate::reporting::rate::TokenBucket;
 use crate::watches::Source;
 use memory_ledger::VmId;
 
-/// The time that a VM's messages may take at once, and in a second in the long run, in microseconds.
-/// A program that only allocates and frees memory takes 11 us for both (softgpu), so this is enough
-/// for 20,000 allocations in a second.
+/// The time that a VM's messages may take at once, and in a second in the long run, in
+/// microseconds. An allocation and its release take 11 us together (softgpu), so this is enough for
+/// 20,000 allocations in a second.
 const AT_ONCE: u32 = 250_000;
 const PER_SECOND: u32 = 250_000;
-/// A VM that has used up its budget waits until it has this much again, in microseconds.
+/// A VM that has used up its budget waits until its budget has grown to this amount, in
+/// microseconds.
 const RESUME: u32 = 2_500;
 
 /// The budgets of all VMs that have sent messages.
@@ -26,8 +27,8 @@ pub(crate) struct Budgets {
 }
 
 impl Budgets {
-    /// Returns true if a message of this VM may be handled now. Otherwise, the caller must stop
-    /// watching its socket until [`Self::resume`] returns the source.
+    /// Returns true if a message of this VM may be handled now. If it returns false, the caller
+    /// must stop watching `source` until [`Self::resume`] returns it.
     pub(crate) fn admit(&mut self, vm: VmId, source: Source, now: Instant) -> bool {
         let has = self.vms.get_mut(&vm).is_none_or(|budget| budget.has(1, now));
         if !has {
@@ -43,12 +44,12 @@ impl Budgets {
         budget.spend(spent.as_secs_f64() * 1e6, now);
     }
 
-    /// Returns true if a VM waits for its budget.
+    /// Returns true if the sockets of a VM aren't watched because it has used up its budget.
     pub(crate) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Returns the sources that must be watched again.
+    /// Returns the sources of VMs that have enough budget again. The caller must watch them again.
     pub(crate) fn resume(&mut self, now: Instant) -> Vec<Source> {
         let mut resumed = Vec::new();
         self.held.retain(|vm, sources| {
@@ -69,10 +70,12 @@ impl Budgets {
 }
 
 /// Returns the time for which this thread has used a CPU. It doesn't advance while other threads
-/// use the CPU. rustix can't read clocks on a kernel without a vDSO, such as user-mode Linux.
+/// use the CPU. This calls libc, because rustix can't read clocks on a kernel without a vDSO, such
+/// as user-mode Linux.
 pub(crate) fn thread_time() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a writable structure. If the call fails, it stays zero.
+    // SAFETY: `now` is a local timespec, which the call may write. If the call fails, it stays
+    // zero.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut now) };
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }
@@ -90,8 +93,8 @@ mod tests {
     }
 
     proptest! {
-        /// However long its messages take, a VM gets its share of the time, and no more, and other
-        /// VMs' messages never wait.
+        /// However long the messages of a VM take, it gets its share of the time and not more, and
+        /// other VMs' messages never wait.
         #[test]
         fn a_vm_gets_no_more_than_its_budget(costs in prop::collection::vec(1..50_000u64, 1..50)) {
             let (mut budgets, start) = (Budgets::default(), Instant::now());

@@ -16,7 +16,7 @@ pub(crate) struct Cause {
     pub(crate) reason: EndReason,
     /// A description for people.
     pub(crate) text: String,
-    /// The user who ended the session through the control API.
+    /// The user who ended the session through the control API, if a user did that.
     pub(crate) uid: Option<u32>,
 }
 
@@ -25,7 +25,7 @@ impl Cause {
         Self { reason, text: text.into(), uid: None }
     }
 
-    /// The program in the guest has exited, or closed the device.
+    /// Returns the cause of a session's end if the guest program has exited or closed the device.
     pub(crate) fn exited() -> Self {
         Self::new(EndReason::Exited, "the program exited or closed the device")
     }
@@ -48,12 +48,13 @@ impl Cause {
         !by_guest.contains(&self.reason)
     }
 
-    /// Another broker ended in the middle of something that concerned the session.
+    /// Returns the cause of a session's end if another broker ended while it was doing something
+    /// that concerned the session.
     pub(crate) fn broker_ended(text: impl Into<String>) -> Self {
         Self::new(EndReason::VcudadEnded, text)
     }
 
-    /// The kernel timeout of the VM.
+    /// Returns the cause of a session's end if a kernel has exceeded the VM's kernel_timeout.
     pub(crate) fn kernel_timeout() -> Self {
         Self::new(EndReason::Limit, "a kernel ran longer than compute.kernel_timeout")
     }
@@ -62,7 +63,8 @@ impl Cause {
         Self::new(EndReason::WorkerFailed, text)
     }
 
-    /// The worker has ended by itself, or was killed, but not by the broker.
+    /// Returns the cause of a session's end if its worker has ended by itself, or was killed by
+    /// somebody other than the broker.
     pub(crate) fn of_process(how: &End) -> Self {
         let status = match how {
             End::Exited(status) => ExitStatus::from_raw(*status),

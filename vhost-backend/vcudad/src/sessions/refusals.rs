@@ -8,7 +8,8 @@ use control_api::{EventKind, RefusedCounts};
 use crate::reporting::rate::RateLimited;
 use host_ipc::messages::Refusal;
 
-/// Interval between events about refused sessions of a VM, and between those about front ends.
+/// Interval between two events about refused sessions of a VM, and between two events about its
+/// refused front ends.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// The refusals of one VM.

@@ -34,15 +34,15 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns the session's number for operators. The guest's IDs are not unique, because each
-    /// front end starts at 1.
+    /// Returns the session's number for operators. The guest's IDs aren't unique, because each
+    /// front end counts its sessions from 1.
     pub(crate) fn number(&self) -> u32 {
         u32::try_from(self.request).unwrap_or(u32::MAX)
     }
 }
 
-/// Returns the program's name, as the guest claims it, among these variables. It's short and has no
-/// special characters.
+/// Finds the program's name, as the guest claims it, among these variables. Shortens the name, and
+/// escapes special characters.
 pub(crate) fn program(env: &[(String, String)]) -> Option<String> {
     let (_, name) = env.iter().find(|(name, _)| name == PROGRAM)?;
     Some(printable_to(name, MAX_PROGRAM)).filter(|name| !name.is_empty())
@@ -66,7 +66,7 @@ pub(crate) enum QueueChange {
 pub(crate) struct StartQueue {
     /// VMs without sessions in the queue aren't in the map.
     vms: BTreeMap<VmId, VecDeque<Session>>,
-    /// The changes since these were last taken.
+    /// The changes since the last call of `take_changes`.
     changes: Vec<QueueChange>,
 }
 
@@ -120,18 +120,18 @@ impl StartQueue {
         self.vms.keys().copied().collect()
     }
 
-    /// Takes a VM's first session out, to try to start it. Until [`Self::set_started`], the session
-    /// is still in the queue for the record.
+    /// Takes a VM's first session out of the queue, to try to start it. In the record, the session
+    /// stays in the queue until [`Self::set_started`].
     pub(crate) fn take_first(&mut self, vm: VmId) -> Option<Session> {
         self.take(vm, 0)
     }
 
-    /// Returns a session that must still wait.
+    /// Puts a session that must still wait back at the front of the queue.
     pub(crate) fn put_back(&mut self, session: Session) {
         self.vm(session.vm).push_front(session);
     }
 
-    /// Records that a session no longer waits.
+    /// Records that a session has left the queue, because it was started or refused.
     pub(crate) fn set_started(&mut self, vm: VmId, request: u64) {
         self.changes.push(QueueChange::Removed(vm, request));
     }

@@ -1,4 +1,4 @@
-//! The slots of a VM's workers on the page of the VM's spending.
+//! The slots of a VM's workers on the VM's spending page.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,14 +7,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use host_ipc::messages::WorkerId;
 use host_ipc::spending::{MAX_SLOTS, SpendingMap};
 
-/// The page of a VM's spending, and the worker that has each slot. The broker doesn't read the
-/// page itself: all workers of the VM can write it.
+/// A VM's spending page, and the worker that has each slot. In its slot, a worker publishes how
+/// much of its credit it has spent. The broker doesn't read the page, because all workers of the VM
+/// can write to all of it.
 pub(crate) struct Slots {
     file: OwnedFd,
     page: SpendingMap,
     /// The workers by their slots.
     workers: BTreeMap<u32, WorkerId>,
-    /// The number of slots that have been used.
+    /// The number of slots that have ever been used. These are the first slots of the page.
     used: u32,
 }
 
@@ -24,7 +25,7 @@ impl Slots {
         Self::with(SpendingMap::create()?)
     }
 
-    /// Continues with a page of the broker that this one replaces.
+    /// Takes over a page of the broker that this one replaces.
     pub(crate) fn with(file: OwnedFd) -> io::Result<Self> {
         let page = SpendingMap::map(&file)?;
         Ok(Self { file, page, workers: BTreeMap::new(), used: 0 })
@@ -38,7 +39,7 @@ impl Slots {
     /// Gives a worker the first free slot. Returns `None` if there is none.
     pub(crate) fn give(&mut self, worker: WorkerId) -> Option<u32> {
         let slot = (0..MAX_SLOTS as u32).find(|slot| !self.workers.contains_key(slot))?;
-        // A worker of the VM may have written it.
+        // Clear the slot, because any worker of the VM may have written to it.
         self.page.clear(slot);
         self.restore(worker, slot);
         Some(slot)
@@ -62,7 +63,7 @@ impl Slots {
         self.workers.values().any(|of| *of == worker)
     }
 
-    /// Returns the number of slots that have been used, which are the first ones.
+    /// Returns the number of slots that have ever been used. These are the first slots of the page.
     pub(crate) fn used(&self) -> u32 {
         self.used
     }

@@ -53,8 +53,8 @@ pub(crate) enum SessionEffect {
     Unwatch(RawFd),
     /// A worker has ended. Stop watching its socket before dropping it.
     Ended(Worker),
-    /// Send a message to a VM's device process, with the ends of the worker's channels if there are
-    /// any.
+    /// Send a message to a VM's device process. `ends` are sent with it: the device process's ends
+    /// of the channels to a worker.
     Send { vm: VmId, message: BrokerToDevice, ends: Option<DeviceEnds> },
     /// Publish an event.
     Publish(BrokerEvent),
@@ -87,16 +87,16 @@ pub(crate) struct Sessions {
     scheduler: Scheduler,
     launcher: Launcher,
     supervisor: Supervisor,
-    /// Whether kernels are softgpu's.
+    /// Whether kernels run on softgpu.
     simulates: bool,
     effects: Vec<SessionEffect>,
     /// The warm worker that is being started, if they are started one at a time.
     refill: Option<Refill>,
-    /// Changes of workers' driver objects since these were last taken.
+    /// Changes of workers' driver objects since the last call of [`Self::take_changes`].
     objects: Vec<SessionChange>,
 }
 
-/// All sessions, for a broker that replaces this one.
+/// The record of all sessions, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SessionsRecord {
     waiting: StartQueue,
@@ -106,7 +106,7 @@ pub(crate) struct SessionsRecord {
     leftovers: LeftoversRecord,
 }
 
-/// A change of the sessions.
+/// A change of the sessions, which is added to the record.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum SessionChange {
     Queue(QueueChange),
@@ -116,7 +116,7 @@ pub(crate) enum SessionChange {
     Object(WorkerId, DriverObject),
     /// A worker has freed the object with this client and handle.
     Freed(WorkerId, u32, u32),
-    /// The ended workers of a VM, as they are now.
+    /// The current ended workers of a VM.
     Leftovers(VmId, OfVm),
 }
 
@@ -152,7 +152,7 @@ impl SessionsRecord {
 
 /// Replacement of the broker.
 impl Sessions {
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> SessionsRecord {
         SessionsRecord {
             waiting: self.start_queue.clone(),
@@ -164,7 +164,8 @@ impl Sessions {
 
     /// Takes the changes since the last call.
     pub(crate) fn take_changes(&mut self) -> Vec<SessionChange> {
-        // Workers come before their objects.
+        // Put the workers before their objects, because an object can only be added to a worker
+        // that exists in the record.
         let queue = self.start_queue.take_changes().into_iter().map(SessionChange::Queue);
         let workers = self.workers.take_changes().into_iter().map(SessionChange::Worker);
         let ledger = self.accounts.take_changes().into_iter().map(SessionChange::Ledger);
@@ -174,12 +175,12 @@ impl Sessions {
         queue.chain(workers).chain(ledger).chain(objects).chain(left).collect()
     }
 
-    /// Stops the scheduler, with all kernels on their GPUs.
+    /// Puts all evicted kernels back on their GPUs, and stops the scheduler.
     pub(crate) fn stop_scheduler(&mut self) -> io::Result<()> {
         self.scheduler.stop()
     }
 
-    /// Returns what a broker that replaces this one needs of the supervisor.
+    /// Returns the supervisor's record, from which a broker that replaces this one continues.
     pub(crate) fn record_supervisor(&self) -> Option<ChildRecord> {
         self.supervisor.record()
     }
@@ -189,8 +190,8 @@ impl Sessions {
         self.supervisor.kill();
     }
 
-    /// Continues with the sessions of the broker that this one replaces. `crash` describes its end
-    /// if it hasn't handed over.
+    /// Takes over the sessions of the broker that this one replaces. If that broker ended without a
+    /// handover, `crash` describes how it ended.
     pub(crate) fn restore(
         &mut self,
         record: SessionsRecord,
@@ -221,7 +222,7 @@ impl Sessions {
             self.set_paused(id, state.pause.is_paused());
         }
         for (id, page) in vms.take_spending() {
-            // Without the page, sessions get no more credit.
+            // Without the spending page, sessions get no more credit.
             match Slots::with(page) {
                 Ok(slots) => self.accounts.restore_slots(id, slots),
                 Err(error) => tracing::error!("cannot map the page of a VM's spending: {error}"),
@@ -235,7 +236,8 @@ impl Sessions {
             self.accounts.reopen(id, vm, user, slot, worker.gate().cloned());
             match worker.scheduler_ends()? {
                 Some(ends) => scheduled.push((id, vm, ends)),
-                // Its GPU work would wait forever, because the scheduler can't know about it.
+                // The worker's GPU work would wait forever, because the scheduler needs these
+                // descriptors to open the worker's gate.
                 None if worker.has_account() => {
                     doubts.push((id, "the descriptors that it shares with vcudad are missing"));
                 }
@@ -343,7 +345,7 @@ impl Sessions {
 
 /// Quotas, removal and facts of VMs.
 impl Sessions {
-    /// Sets a VM's limits on GPU memory and GPU time.
+    /// Sets a VM's limits on GPU memory and its share of GPU time.
     pub(crate) fn set_quotas(&mut self, id: VmId, state: &VmState) {
         let memory = &state.vm.spec.memory;
         let quota = Quota { max: memory.max, session_max: memory.session_max };
@@ -351,7 +353,7 @@ impl Sessions {
         self.scheduler.set_vm(id, &state.gpus, &state.vm);
     }
 
-    /// Returns a VM's usage of a GPU, since this broker has the VM.
+    /// Returns a VM's usage of a GPU since this broker has had the VM.
     pub(crate) fn counters(&self, id: VmId, gpu: GpuId) -> Counters {
         let memory_byte_seconds = self.accounts.byte_seconds(id, gpu);
         Counters { memory_byte_seconds, ..self.scheduler.counters(id, gpu) }
@@ -464,7 +466,7 @@ impl Sessions {
     }
 
     /// Tries again to start the sessions in the start queue, in order. If one must still wait, the
-    /// VM's later sessions wait too, without another check: there can be thousands.
+    /// VM's later sessions wait, too. They aren't checked, because there can be thousands of them.
     pub(crate) fn start_waiting(&mut self, vms: &mut Vms, gpus: &Gpus) {
         for vm in self.start_queue.vms() {
             while let Some(session) = self.start_queue.take_first(vm) {
@@ -485,8 +487,9 @@ impl Sessions {
         if let Some(worker) = worker.and_then(|worker| self.workers.get_mut(worker)) {
             match cause.is_failure() {
                 true => worker.end_because(cause),
-                // Let the worker exit by itself: then the driver destroys its contexts, which the
-                // worker could delay.
+                // Let the worker exit by itself. The driver destroys the worker's contexts at its
+                // exit, so the worker can first wait for a window of its VM, in which that doesn't
+                // disturb other VMs.
                 false => worker.leave(cause),
             }
         } else if self.start_queue.remove(vm, request) {
@@ -530,7 +533,8 @@ impl Sessions {
         // context, the worker destroys it, and the guest gets an error when it tries to create a
         // context.
         let first = contexts.first().copied().unwrap_or(0);
-        // If other sessions keep memory that the context needs, they free it meanwhile.
+        // If other sessions keep memory that the context needs, this makes them free it. It doesn't
+        // wait until they have done so.
         self.accounts.must_wait(id, 0, first, false, gate::now());
         let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
         let label = format!("{}/{}", state.vm.name, session.number());
@@ -568,7 +572,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Makes the scheduler schedule a worker that has been assigned to a VM.
+    /// Adds a worker that has been assigned to a VM to the scheduler.
     fn schedule(&mut self, id: WorkerId, vm: VmId, ends: SchedulerEnds, vms: &Vms) {
         let (Some(worker), Some(state)) = (self.workers.get(id), vms.get(vm)) else { return };
         let evicts = match self.simulates {
@@ -643,8 +647,8 @@ impl Sessions {
             match event {
                 ComputeEvent::KernelTimeout(worker, gpu) => {
                     let Some(worker) = self.workers.get_mut(worker) else { continue };
-                    // Report the timeout as the reason for the exit, even if the worker exits for another reason
-                    // first.
+                    // Set the timeout as the cause now, so that it's reported even if the worker
+                    // exits for another reason first.
                     worker.set_cause(Cause::kernel_timeout());
                     let vm = worker.session().map(|session| session.vm);
                     if let Some(state) = vm.and_then(|vm| vms.get_mut(vm)) {
@@ -674,7 +678,8 @@ impl Sessions {
         }
     }
 
-    /// Reads a message of the supervisor, if there is one. Also returns the worker that it's about.
+    /// Reads a message of the supervisor, if there is one. Also returns the worker that the message
+    /// is about.
     pub(crate) fn supervisor_message(&mut self) -> Option<(FromSupervisor, Option<WorkerId>)> {
         let message = self.supervisor.receive()?;
         let (FromSupervisor::Refused { session, .. }
@@ -684,8 +689,8 @@ impl Sessions {
         Some((message, worker))
     }
 
-    /// Handles a message of the supervisor: counts calls of a worker that were refused, and follows
-    /// the objects that lead to its channels.
+    /// Handles a message of the supervisor. Counts refused calls of a worker, and follows the
+    /// worker's driver objects that lead to its channels.
     pub(crate) fn handle_supervisor_message(&mut self, message: FromSupervisor, vms: &mut Vms) {
         match message {
             FromSupervisor::Refused { session, system_calls, driver_operations, first } => {

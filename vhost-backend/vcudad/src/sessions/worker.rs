@@ -52,7 +52,7 @@ pub(crate) enum Phase {
 /// The device process's ends of the channels to a worker. They are sent to the device process once
 /// the worker serves its session.
 pub(crate) struct DeviceEnds {
-    /// The stream to the worker. The worker already has the other end.
+    /// The stream to the worker. The worker has the other end.
     stream: Apart,
     doorbell: OwnedFd,
     wake: OwnedFd,
@@ -91,7 +91,7 @@ impl KeptEnds {
     }
 }
 
-/// A worker, for a broker that replaces this one.
+/// The record of a worker, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WorkerRecord {
     id: WorkerId,
@@ -116,7 +116,7 @@ pub(crate) struct WorkerRecord {
     slot: Option<u32>,
 }
 
-/// Driver objects as a list.
+/// Serializes driver objects as a list.
 mod object_list {
     use host_ipc::messages::DriverObject;
     use rm_control::Objects;
@@ -198,11 +198,11 @@ pub(crate) enum WorkerEffect {
 pub(crate) struct Worker {
     process: ChildProcess,
     phase: Phase,
-    /// When its start was requested.
+    /// When the worker's start was requested.
     requested: Instant,
     /// The GPUs that the worker can use, by its device ordinal.
     gpus: Vec<GpuId>,
-    /// True if the device process has been told about this worker.
+    /// True if the worker was announced to the device process.
     announced: bool,
     /// True if the worker was started with one session's environment variables, so that no other
     /// session can use it.
@@ -217,15 +217,15 @@ pub(crate) struct Worker {
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
     objects: WorkerObjects,
-    /// Since when it has been unknown whether the worker's kernels are on the GPU. `None` if that's
-    /// known.
+    /// The time since which it has been unknown whether the worker's kernels are on the GPU. `None`
+    /// if that's known.
     lost_since: Option<Instant>,
-    /// Since when the worker should exit by itself, because its session is over.
+    /// The time since which the worker should exit by itself, because its session is over.
     leaving_since: Option<Instant>,
-    /// Whether the worker expects the page of its VM's spending with its assignment. Workers
-    /// that a broker of the previous version has started don't.
+    /// Whether the worker expects its VM's spending page with its assignment. Workers that a broker
+    /// of the previous version has started don't.
     shows_spending: bool,
-    /// The worker's slot on the page of its VM's spending.
+    /// The worker's slot on its VM's spending page.
     slot: Option<u32>,
 }
 
@@ -252,7 +252,8 @@ impl Worker {
         }
     }
 
-    /// Returns what a broker that replaces this one needs, with the driver objects or without them.
+    /// Returns the record from which a broker that replaces this one continues, with the driver
+    /// objects or without them.
     fn record(&self, id: WorkerId, with_objects: bool) -> WorkerRecord {
         WorkerRecord {
             id,
@@ -295,7 +296,7 @@ impl Worker {
         self.process.pidfd()
     }
 
-    /// Records that the process has started. Returns true if it's already warm.
+    /// Records that the process has started. Returns true if the worker is already warm.
     pub(crate) fn set_started(&mut self, pid: u32, pidfd: OwnedFd) -> bool {
         self.process.set_started(pid, pidfd);
         self.is_warm()
@@ -335,7 +336,7 @@ impl Worker {
         matches!(self.phase, Phase::Assigned | Phase::Serving)
     }
 
-    /// Returns true if the device process has been told about this worker.
+    /// Returns true if the worker was announced to the device process.
     pub(crate) fn is_announced(&self) -> bool {
         self.announced
     }
@@ -355,18 +356,18 @@ impl Worker {
         &self.objects
     }
 
-    /// Returns the driver objects that are known.
+    /// Returns the worker's driver objects that are known to the broker.
     pub(crate) fn known_objects(&self) -> Vec<DriverObject> {
         lock(&self.objects).relevant()
     }
 
     /// Adds an object of the driver that the worker has created. Fails if the worker has too many
-    /// of them.
+    /// objects.
     pub(crate) fn add_object(&self, object: DriverObject) -> Result<(), TooManyObjects> {
         lock(&self.objects).add(object)
     }
 
-    /// Removes an object of the driver, and all objects under it.
+    /// Removes an object of the driver, and all its descendants.
     pub(crate) fn free_object(&self, client: u32, handle: u32) {
         lock(&self.objects).free(client, handle);
     }
@@ -389,12 +390,12 @@ impl Worker {
         self.gate.as_ref()
     }
 
-    /// Returns whether the worker can have a slot on the page of its VM's spending.
+    /// Returns whether the worker can have a slot on its VM's spending page.
     pub(crate) fn shows_spending(&self) -> bool {
         self.shows_spending
     }
 
-    /// Returns the worker's slot on the page of its VM's spending.
+    /// Returns the worker's slot on its VM's spending page.
     pub(crate) fn slot(&self) -> Option<u32> {
         self.slot
     }
@@ -409,21 +410,21 @@ impl Worker {
         self.cause.as_ref()
     }
 
-    /// Kills the worker, whose end is reported later.
+    /// Kills the worker. Its end is reported later.
     pub(crate) fn end(&mut self) {
         self.process.kill();
         self.phase = Phase::Ending;
     }
 
-    /// Kills the worker, whose end is reported later, for a reason.
+    /// Kills the worker and records the cause. The worker's end is reported later.
     pub(crate) fn end_because(&mut self, cause: Cause) {
         self.set_cause(cause);
         self.end();
     }
 
-    /// Lets a worker exit whose session is over. The device process has closed, or will close, the
-    /// connection to it. If the worker hasn't begun to serve the session, kills it, because the
-    /// device process has no connection that it could close.
+    /// Lets a worker exit by itself, because its session is over: the device process has closed, or
+    /// will close, the connection to it. If the worker hasn't begun to serve the session, kills it,
+    /// because there is no connection that the device process could close.
     pub(crate) fn leave(&mut self, cause: Cause) {
         if self.phase != Phase::Serving {
             return self.end_because(cause);
@@ -553,7 +554,7 @@ impl Worker {
     /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
     /// process's ends until the worker serves its session, and returns the scheduler's ends. `vm`
     /// is the VM's name, `supervisor` is the worker's socket to the supervisor, if it has one, and
-    /// `spending` is the page of the VM's spending and the worker's slot.
+    /// `spending` is the VM's spending page and the worker's slot on it.
     pub(crate) fn assign(
         &mut self,
         assignment: Assignment,
@@ -562,7 +563,7 @@ impl Worker {
         spending: Option<(BorrowedFd<'_>, u32)>,
     ) -> io::Result<SchedulerEnds> {
         self.process.set_vm(vm);
-        // The worker can send descriptors over the stream: those of memory that it exports.
+        // Over this stream, the worker can send descriptors of memory that it exports.
         let (theirs, stream) = seqpacket::stream_pair()?;
         let (button, chime) = doorbell()?;
         let (wake, bell) = (eventfd()?, eventfd()?);
@@ -572,7 +573,7 @@ impl Worker {
         let fd = OwnedFd::as_fd;
         self.process.keep(Kept::Scheduler, &[fd(&page), fd(&ring), fd(&bell)])?;
         self.process.keep(Kept::Device, &[fd(&stream), fd(&button), fd(&wake)])?;
-        // The worker gets only the listening end of the doorbell, so it can't ring it.
+        // The worker gets only the listening end of the doorbell, so it can't ring the doorbell.
         let fds = [&theirs, &chime, &wake, &page, &bell].into_iter().chain(&supervisor);
         let mut fds: Vec<_> = fds.map(OwnedFd::as_fd).collect();
         if let Some((spending, slot)) = spending {
@@ -588,8 +589,8 @@ impl Worker {
         self.shared.insert(KeptEnds { page, doorbell: ring, bell }).ends()
     }
 
-    /// Records that the worker now serves its session. Returns the device process's ends of its
-    /// channels.
+    /// Records that the worker now serves its session. Returns the device process's ends of the
+    /// channels to the worker.
     pub(crate) fn begin_serving(&mut self) -> Option<DeviceEnds> {
         self.phase = Phase::Serving;
         self.announced = true;
@@ -660,8 +661,8 @@ mod tests {
         assert_eq!(workers.late(now + START_TIMEOUT + Duration::from_secs(1)), [slow]);
     }
 
-    /// The worker's message that it's ready can arrive before the spawner's message that it has
-    /// started, because they use different sockets.
+    /// The worker's message that it's ready can arrive before the spawner's message that the worker
+    /// has started, because these messages come over different sockets.
     #[test]
     fn a_worker_may_be_ready_before_its_start_is_reported() {
         let (spawner, [calls, _events]) = Spawner::idle();
@@ -699,7 +700,7 @@ mod tests {
         let late = now + Duration::from_secs(2);
         assert_eq!((workers.end_remaining(late).len(), kills()), (1, 1));
         assert!(workers.end_remaining(late).is_empty());
-        // The worker's session is over, so a failure doesn't count.
+        // The worker's session is over, so the worker's failure isn't counted.
         assert!(workers.kill(id, Cause::worker_failed("it stopped")).is_none());
         let cause = workers.get(id).unwrap().cause();
         assert_eq!((workers.killed(), cause), (0, Some(&Cause::exited())));

@@ -1,4 +1,4 @@
-//! Tests of what each session sees of its VM's accounts, and of credit.
+//! Tests of credit, and of the state of a VM's accounts that each session sees.
 
 use super::*;
 use host_ipc::spending::Spending;
@@ -12,7 +12,7 @@ fn quota(max: u64, session_max: Option<u64>) -> Quota {
     Quota { max, session_max }
 }
 
-/// A worker's ends of its pages.
+/// A worker's mappings of its gate page and of its VM's spending page.
 struct Ends {
     page: Arc<GateMap>,
     spending: Spending,
@@ -99,7 +99,7 @@ fn the_sessions_of_a_user_share_memory_together_and_leave_some_to_others() {
     assert_eq!(accounts.join(2, 0, other), Err(too_many));
     assert_eq!(accounts.join(2, 0, first[0]), Ok(1), "the user holds it already");
     assert_eq!(accounts.join(3, 0, first[0]), Ok(1));
-    // Sessions without a user count alone.
+    // Each session without a user has a limit of its own.
     for worker in [4, 5] {
         assert!(share(&mut accounts, worker).is_ok());
     }
@@ -122,16 +122,17 @@ fn other_vms_see_nothing() {
 const MIB: u64 = 1 << 20;
 const WORKERS: u64 = 3;
 
-/// A worker.
+/// A simulated worker that uses credit.
 struct Side {
     ends: Ends,
     /// The bytes that its program uses.
     used: u64,
-    /// The part of them that it has taken from its credit for streams, without telling the broker yet.
+    /// The part of `used` that it has taken from its credit for streams and not yet reported to the
+    /// broker.
     streams: u64,
     /// The bytes that it keeps after its program has freed them.
     kept: u64,
-    /// The recalls that it has followed.
+    /// The number of recalls up to the last one that it has followed.
     recalls: u32,
 }
 
@@ -153,7 +154,7 @@ fn keeping(ledger: Ledger) -> Accounts {
 /// A VM whose workers use credit.
 struct Sessions {
     accounts: Accounts,
-    /// The ledger as another broker would read it from the record.
+    /// The ledger that another broker would read from the record.
     record: Ledger,
     workers: HashMap<WorkerId, Side>,
     quota: Quota,
@@ -170,7 +171,7 @@ impl Sessions {
 
     fn set(&mut self, quota: Quota) {
         self.quota = quota;
-        // An operator's change replaces the record.
+        // After an operator's change, the broker writes the whole record again.
         self.accounts.set(VM, &GPUS, quota);
         self.accounts.take_changes();
         self.record = self.accounts.ledger().clone();
@@ -184,8 +185,8 @@ impl Sessions {
         self.workers.insert(worker, side);
     }
 
-    /// Continues with another broker, to which the previous one has left the record, the pages, and
-    /// the workers' slots. The page of `lost` is missing, so this worker ends.
+    /// Replaces the broker by another one, to which the previous one has left the record, the
+    /// pages, and the workers' slots. The page of `lost` is missing, so this worker ends.
     fn restart(&mut self, lost: Option<WorkerId>) {
         self.verify();
         let before = self.workers.iter().map(|(worker, side)| (*worker, seen(&side.ends, 0)));
@@ -200,7 +201,7 @@ impl Sessions {
             let slot = side.ends.page.worker.slot();
             let page = (lost != Some(worker)).then(|| side.ends.page.clone());
             self.accounts.reopen(worker, VM, None, slot, page);
-            // The workers continue meanwhile.
+            // The workers continue during the restart, and see the same state as before.
             for (worker, side) in &self.workers {
                 assert_eq!(seen(&side.ends, 0), before[worker]);
             }
@@ -220,7 +221,7 @@ impl Sessions {
         self.workers.values().map(|side| side.used).sum()
     }
 
-    /// Takes memory from the credit as a worker does.
+    /// Takes memory from a worker's credit, as the worker does.
     fn spend(&mut self, worker: WorkerId, bytes: u64) -> bool {
         let side = self.workers.get_mut(&worker).unwrap();
         let spends = side.credit().is_taken() && side.credit().spend(bytes);
@@ -238,7 +239,7 @@ impl Sessions {
             self.check(worker);
             return true;
         }
-        // The other workers free what they keep between two requests.
+        // Between two tries of the request, the other workers free the memory that they keep.
         while self.accounts.must_wait(worker, 0, bytes, false, self.now) {
             self.verify();
             assert!(self.follow_recalls(), "the broker waits for nothing");
@@ -250,7 +251,7 @@ impl Sessions {
         done
     }
 
-    /// Returns how many of these bytes a worker can free.
+    /// Returns how many of `bytes` a worker can free.
     fn freeable(&self, worker: WorkerId, bytes: u64) -> u64 {
         let held = self.accounts.used().memory_of(worker, 0);
         bytes.min(held - self.workers[&worker].streams)
@@ -269,7 +270,7 @@ impl Sessions {
         }
     }
 
-    /// Keeps freed memory as a worker does, if it may. Returns whether it does.
+    /// Keeps freed memory as a worker does, if the worker may. Returns whether it keeps the memory.
     fn keep(&mut self, worker: WorkerId, bytes: u64) -> bool {
         let side = self.workers.get_mut(&worker).unwrap();
         if side.kept > 0 || !side.keeping().is_taken() {
@@ -282,7 +283,7 @@ impl Sessions {
         true
     }
 
-    /// Uses what a worker keeps, if it may.
+    /// Lets a worker's program use the memory that the worker keeps, if that wasn't recalled.
     fn reuse(&mut self, worker: WorkerId) {
         let side = self.workers.get_mut(&worker).unwrap();
         let bytes = side.kept;
@@ -294,7 +295,7 @@ impl Sessions {
         }
     }
 
-    /// Has all workers that were recalled free what they keep. Returns whether any did.
+    /// Makes all workers whose memory was recalled free it. Returns whether there were any.
     fn follow_recalls(&mut self) -> bool {
         let mut any = false;
         for worker in self.workers.keys().copied().collect::<Vec<_>>() {
@@ -316,7 +317,7 @@ impl Sessions {
         any
     }
 
-    /// Creates streams, of which the broker learns later.
+    /// Creates streams with memory from a worker's credit. The broker learns of this later.
     fn create_streams(&mut self, worker: WorkerId, bytes: u64) {
         if self.spend(worker, bytes) {
             self.workers.get_mut(&worker).unwrap().streams += bytes;
@@ -330,7 +331,7 @@ impl Sessions {
         }
     }
 
-    /// Has the broker check the credit, as workers do.
+    /// Has the broker adjust a worker's credit if it's too low or too high, as workers do.
     fn check(&mut self, worker: WorkerId) {
         let credit = self.workers[&worker].credit();
         if credit.bytes() < CREDIT / 2 || credit.bytes() > CREDIT {
@@ -338,7 +339,7 @@ impl Sessions {
         }
     }
 
-    /// Checks that every number is exact, and so is the record.
+    /// Checks that every number is exact, both in the broker and in its record.
     fn verify(&mut self) {
         for change in self.accounts.take_changes() {
             change.repeat(&mut self.record).unwrap();
@@ -403,9 +404,9 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// The accounts are exact to the byte after each step, as the broker, its record, and every
-    /// session see them, and a request is refused only if the programs use too much: no other
-    /// session's credit is in the way, and nothing that a worker keeps.
+    /// After each step, the accounts are exact to the byte, as the broker, its record, and every
+    /// session see them. A request is refused only if the programs use too much memory, and never
+    /// because of another session's credit or because of memory that a worker keeps.
     #[test]
     fn credit_is_exact_and_refuses_nobody(steps in prop::collection::vec(step(), 0..100)) {
         let mut sessions = Sessions::new(quota(60 * MIB, None));
@@ -421,7 +422,8 @@ proptest! {
                     prop_assert_eq!(sessions.allocate(worker, bytes), fits);
                 }
                 Step::Free(worker, bytes) if is_open(&worker) => {
-                    // Streams aren't destroyed.
+                    // The memory of streams can't be freed, because this test doesn't destroy
+                    // streams.
                     let free = sessions.freeable(worker, bytes);
                     if free > 0 {
                         sessions.free(worker, free);
@@ -459,8 +461,8 @@ proptest! {
     }
 }
 
-/// A limit is lowered between the moment when a worker takes credit for a stream and the broker's
-/// conversion. A broker that continues after a crash accepts the record.
+/// A limit is lowered after a worker has taken credit for a stream and before the broker converts
+/// that credit. A broker that continues after a crash must accept the record.
 #[test]
 fn a_conversion_after_a_lowered_limit_can_be_repeated() {
     let mut sessions = Sessions::new(quota(60 * MIB, None));
@@ -476,8 +478,8 @@ fn a_conversion_after_a_lowered_limit_can_be_repeated() {
     sessions.verify();
 }
 
-/// Sessions of the previous version don't see what others spend before the broker publishes
-/// something, but then they do, and they don't disturb the others.
+/// Sessions of the previous version don't see what other sessions spend until the broker publishes
+/// something. They don't disturb the other sessions.
 #[test]
 fn sessions_of_the_previous_version_use_no_credit() {
     let mut sessions = Sessions::new(quota(60 * MIB, None));
@@ -489,7 +491,8 @@ fn sessions_of_the_previous_version_use_no_credit() {
     assert_eq!(seen_by_older(&older), (12 * MIB, 60 * MIB));
     assert_eq!(seen(&sessions.workers[&1].ends, 0), (12 * MIB, 60 * MIB));
     assert_eq!(older.gpus[0].credit.bytes(), 0);
-    // Such a worker writes this word, and another broker must not believe it.
+    // A worker of the previous version writes other values to this word, so a broker that takes
+    // over must not use them.
     older.gpus[0].granted.store(77, Ordering::SeqCst);
     sessions.accounts.reopen(9, VM, None, None, Some(Arc::new(older)));
     sessions.accounts.publish_all();
@@ -506,7 +509,7 @@ fn the_credit_of_an_idle_session_is_withdrawn() {
     sessions.accounts.recall_idle(1);
     sessions.accounts.recall_idle(IDLE);
     assert_eq!(sessions.workers[&1].credit().bytes(), CREDIT);
-    // A call makes it busy for another while.
+    // After a call, the session counts as busy for another while.
     sessions.workers[&1].ends.page.worker.calls.store(1, Ordering::Relaxed);
     sessions.accounts.recall_idle(IDLE + 1);
     sessions.accounts.recall_idle(2 * IDLE);
@@ -516,7 +519,7 @@ fn the_credit_of_an_idle_session_is_withdrawn() {
     sessions.verify();
 }
 
-/// Two sessions, of which the first keeps all memory of the VM.
+/// Sets up two sessions, of which the first keeps all memory of the VM.
 fn with_kept(bytes: u64) -> Sessions {
     let mut sessions = Sessions::new(quota(bytes, None));
     (1..=2).for_each(|worker| sessions.open(worker));
@@ -535,12 +538,12 @@ fn an_idle_session_keeps_nothing() {
     assert!(sessions.follow_recalls());
     sessions.accounts.recall_idle(IDLE + 2);
     assert_eq!(sessions.accounts.ledger().account(VM, GPUS[0]).unwrap().used, 0);
-    // The broker offers it again.
+    // The broker offers again that the worker may keep memory.
     assert!(sessions.allocate(1, 4 * MIB) && sessions.keep(1, 4 * MIB));
 }
 
-/// A request for what another session keeps waits until that session has freed it, but not if it
-/// doesn't fit in any case, and not for long.
+/// A request for memory that another session keeps waits until that session has freed it. The
+/// request doesn't wait if it wouldn't fit in any case, or if the session takes too long.
 #[test]
 fn a_request_waits_for_what_is_kept_but_not_for_long() {
     let mut sessions = with_kept(20 * MIB);
@@ -552,7 +555,7 @@ fn a_request_waits_for_what_is_kept_but_not_for_long() {
         assert!(wait(&mut sessions, 2 * MIB, now));
         sessions.verify();
     }
-    // The worker doesn't follow the recall.
+    // The worker hasn't followed the recall in time, so requests are refused.
     for now in [PATIENCE, SHORTAGE - 1] {
         assert!(!wait(&mut sessions, 2 * MIB, now));
         let refused = sessions.accounts.reserve(2, 0, 2 * MIB, Charge::Memory);
@@ -563,7 +566,7 @@ fn a_request_waits_for_what_is_kept_but_not_for_long() {
     assert!(!wait(&mut sessions, 20 * MIB, SHORTAGE));
     assert!(sessions.allocate(2, 20 * MIB));
     sessions.free(2, 20 * MIB);
-    // For a while, nothing is kept.
+    // For a while after the shortage, workers keep no memory.
     assert!(sessions.allocate(1, 4 * MIB) && !sessions.keep(1, 4 * MIB));
     sessions.accounts.recall_idle(2 * SHORTAGE - 1);
     assert!(!sessions.keep(1, 4 * MIB));
@@ -572,7 +575,8 @@ fn a_request_waits_for_what_is_kept_but_not_for_long() {
     sessions.verify();
 }
 
-/// The memory that a session itself keeps counts against its limit, and against its request for shared memory.
+/// Memory that a session keeps counts against its own limit, so its request for shared memory waits
+/// until it has freed the kept memory.
 #[test]
 fn a_session_that_joins_shared_memory_waits_for_what_it_keeps() {
     let mut sessions = Sessions::new(quota(60 * MIB, Some(20 * MIB)));
@@ -586,7 +590,8 @@ fn a_session_that_joins_shared_memory_waits_for_what_it_keeps() {
     assert_eq!(sessions.accounts.join(1, 0, share), Ok(8 * MIB));
 }
 
-/// A worker of the previous version doesn't know the answer that it must ask again.
+/// A worker of the previous version doesn't know the reply that tells it to ask again, so it never
+/// gets that reply.
 #[test]
 fn a_worker_of_the_previous_version_does_not_wait() {
     let mut sessions = with_kept(20 * MIB);
@@ -613,8 +618,8 @@ fn nothing_is_kept_while_memory_is_overcommitted_or_after_a_limit_was_lowered() 
     assert!(sessions.allocate(1, 4 * MIB) && sessions.keep(1, 4 * MIB));
 }
 
-/// A worker can claim to keep anything. That changes no charge, and makes the requests of its own VM
-/// wait only for a while.
+/// A worker can claim to keep any amount of memory. That changes no charge, and only delays
+/// requests of its own VM for a while.
 #[test]
 fn a_worker_that_forges_what_it_keeps_gains_nothing() {
     let other = VmId(4);
@@ -634,7 +639,7 @@ fn a_worker_that_forges_what_it_keeps_gains_nothing() {
         assert!(sessions.accounts.reserve(2, 0, 100 * MIB, Charge::Memory).is_err());
         assert!(sessions.accounts.ledger().held_by(1)[0].1 >= 1000 * MIB);
         assert!(sessions.accounts.ledger().held_by(2)[0].1 <= before);
-        // It seems to use less, by at most what it may keep.
+        // The worker seems to use less, by at most the amount that it may keep.
         assert!(sessions.accounts.used().held_by(1)[0].1 >= 1000 * MIB - MOST_KEPT);
         sessions.accounts.shortages.clear();
     }
@@ -649,7 +654,7 @@ fn a_worker_that_does_not_use_credit_gets_none() {
     let page = open_older(&mut accounts, 1);
     accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
     assert_eq!((page.gpus[0].credit.bytes(), seen_by_older(&page)), (0, (2 * MIB, 60 * MIB)));
-    // Without a slot, it doesn't get credit, either.
+    // A worker that uses credit, but has no slot, doesn't get credit, either.
     page.gpus[0].credit.take_offers();
     accounts.reserve(1, 0, 2 * MIB, Charge::Memory).unwrap();
     assert_eq!((page.gpus[0].credit.bytes(), seen_by_older(&page)), (0, (4 * MIB, 60 * MIB)));

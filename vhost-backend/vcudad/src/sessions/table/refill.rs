@@ -13,7 +13,7 @@ impl Sessions {
         let sets = vms.warm_sets(gpus);
         self.workers.end_free_outside(&sets);
         if self.refill.is_some() {
-            // The refill continues when the worker that is being started is ready.
+            // A worker is being started. The refill continues when that worker is ready.
             return;
         }
         for set in sets {
@@ -23,9 +23,9 @@ impl Sessions {
         }
     }
 
-    /// Like `refill`, after a session of this VM has taken a warm worker. The new workers' contexts
-    /// could disturb latency VMs. For GPUs of latency VMs, workers are therefore started one after
-    /// another, each in a window of the VM.
+    /// Does the same as [`Self::refill`], after a session of the VM `vm` has taken a warm worker.
+    /// The contexts of new workers could disturb latency VMs. On the GPUs of latency VMs, workers
+    /// are therefore started one after another, each in a window of `vm`.
     pub(super) fn refill_after(&mut self, vm: VmId, vms: &Vms, gpus: &Gpus) {
         if !self.scheduler.is_enabled() {
             return self.refill(vms, gpus);
@@ -38,8 +38,8 @@ impl Sessions {
         self.refill = Some(Refill { vm, gpus: set, worker: None });
     }
 
-    /// Starts warm workers for the sets of GPUs that no latency VM uses. A few of them start at once for
-    /// each set, so that a burst of short programs finds warm workers again soon.
+    /// Starts warm workers for the sets of GPUs that no latency VM uses. A few workers start at
+    /// once for each set, so that a burst of short programs finds warm workers again soon.
     pub(super) fn refill_without_latency(&mut self, vms: &Vms, gpus: &Gpus) {
         let sets = vms.warm_sets(gpus);
         self.workers.end_free_outside(&sets);
@@ -63,7 +63,7 @@ impl Sessions {
     }
 
     /// Handles that a worker is ready or has ended. If it was the warm worker that was being
-    /// started, returns the VM in whose windows more can be started.
+    /// started, returns the VM in whose windows more workers can be started.
     pub(super) fn end_refill_of(&mut self, worker: WorkerId) -> Option<VmId> {
         let refill = self.refill.as_ref().filter(|refill| refill.worker == Some(worker))?;
         let vm = refill.vm;

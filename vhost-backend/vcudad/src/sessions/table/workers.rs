@@ -17,8 +17,8 @@ use host_ipc::spawner::{End, NewSession, ProcessId};
 use memory_ledger::{GpuId, VmId};
 
 impl Sessions {
-    /// Starts a worker, which serves this session if there is one. Returns `None` if it can't be
-    /// started.
+    /// Starts a worker. If a session is given, the worker will serve it. Returns `None` if it can't
+    /// be started.
     pub(super) fn start_worker(
         &mut self,
         set: Vec<GpuId>,
@@ -80,8 +80,8 @@ impl Sessions {
         Some(id)
     }
 
-    /// Kills the workers whose start or exit takes too long, and those whose kernels may be on the
-    /// GPU or off it.
+    /// Kills the workers whose start or exit takes too long, and those for which it's unknown
+    /// whether their kernels are on the GPU.
     pub(crate) fn end_late(&mut self, vms: &Vms) {
         let now = Instant::now();
         for worker in self.workers.late(now) {
@@ -161,8 +161,8 @@ impl Sessions {
         }
     }
 
-    /// If a worker has ended, closes its account, and reports that its session has ended. Returns
-    /// true if so.
+    /// If a worker has ended, closes its account and reports that its session has ended. Returns
+    /// true if the worker has ended.
     pub(crate) fn reap(&mut self, id: WorkerId, vms: &mut Vms) -> bool {
         // Handle the scheduler's events first, while the session of this worker is still known.
         self.handle_scheduler_events(vms);
@@ -172,8 +172,9 @@ impl Sessions {
         let Some(worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
         self.end_refill_of(id);
-        // Only now is the worker's GPU memory free, so release it in the ledger. If something else
-        // holds the worker's descriptors, the audit finds that.
+        // The worker's GPU memory is free only now that the worker has ended, so release it in the
+        // ledger here. If another process holds the worker's descriptors, the driver still reports
+        // the memory, and the audit finds that.
         let bytes = self.accounts.close(id);
         let cause = worker.cause().cloned().unwrap_or_else(|| Cause::of_process(&end));
         match worker.session() {
@@ -217,7 +218,7 @@ impl Sessions {
         true
     }
 
-    /// Returns the VM of a worker, unless it's known why its session ends.
+    /// Returns the VM of a worker, or `None` if the cause of its session's end is already known.
     pub(crate) fn vm_of_unexplained(&self, worker: WorkerId) -> Option<VmId> {
         let worker = self.workers.get(worker).filter(|worker| worker.cause().is_none())?;
         worker.session().map(|session| session.vm)

@@ -17,8 +17,8 @@ use memory_ledger::{GpuId, VmId};
 use rm_control::{Objects, TooManyObjects};
 use serde::{Deserialize, Serialize};
 
-/// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a
-/// driver that starts.
+/// How long a worker may take until it's warm. It may have to wait for a busy disk, or for the
+/// driver to start.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a worker may take to exit after its channels or its session have ended.
 const EXIT_TIME: Duration = Duration::from_secs(1);
@@ -38,8 +38,8 @@ pub(crate) struct KilledWorker {
 /// All workers, whether or not they have a session.
 pub(crate) struct Workers {
     all: HashMap<WorkerId, Worker>,
-    /// The workers of each VM that has any. A VM's messages mustn't take longer because of other VMs'
-    /// workers.
+    /// The workers of each VM that has any. With this map, the time to handle a VM's message
+    /// doesn't depend on the number of other VMs' workers.
     of_vm: HashMap<VmId, BTreeSet<WorkerId>>,
     touched: Touched<WorkerId>,
     /// ID of the worker that was started last, which is also the number of workers started so far.
@@ -52,7 +52,7 @@ pub(crate) struct Workers {
     killed: u64,
 }
 
-/// All workers, for a broker that replaces this one.
+/// The record of all workers, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WorkersRecord {
     last: WorkerId,
@@ -67,10 +67,11 @@ pub(crate) struct WorkerCounts {
     killed: u64,
 }
 
-/// A change of the workers.
+/// A change of the workers, which is added to the record.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum WorkerChange {
-    /// A worker, new or as it is now. Its driver objects aren't included: they stay as they are.
+    /// A worker's current record: the worker is new or has changed. Its driver objects aren't
+    /// included, and stay as they are in the old record.
     Now(Box<WorkerRecord>),
     /// A worker has been reaped.
     Reaped(WorkerId),
@@ -124,7 +125,7 @@ impl WorkersRecord {
 }
 
 impl Workers {
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> WorkersRecord {
         let all = self.iter().map(|(id, worker)| worker.record(id, true)).collect();
         WorkersRecord { last: self.last, killed: self.killed, all }
@@ -141,12 +142,12 @@ impl Workers {
             Some(worker) => WorkerChange::Now(Box::new(worker.record(id, false))),
             None => WorkerChange::Reaped(id),
         };
-        // The whole table is never touched.
+        // The keys are never `None`, because nothing calls `add_all` for this table.
         self.touched.take().unwrap_or_default().into_iter().map(change).collect()
     }
 
-    /// Continues with the workers of the broker that this one replaces. `name` returns the name of
-    /// a VM.
+    /// Takes over the workers of the broker that this one replaces. `name` returns the name of a
+    /// VM.
     pub(crate) fn restore(
         record: WorkersRecord,
         launcher: &Launcher,
@@ -178,7 +179,7 @@ impl Workers {
         }
     }
 
-    /// Adds a worker to those of its session's VM.
+    /// If a worker has a session, adds the worker to those of the session's VM.
     fn index(&mut self, id: WorkerId, session: Option<&Session>) {
         if let Some(session) = session {
             self.of_vm.entry(session.vm).or_default().insert(id);
@@ -203,20 +204,20 @@ impl Workers {
         self.all.get(&id)
     }
 
-    /// Returns a worker, which is recorded again.
+    /// Returns a worker, and marks it to be recorded again, because the caller may change it.
     pub(crate) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
         let worker = self.all.get_mut(&id)?;
         self.touched.add(id);
         Some(worker)
     }
 
-    /// Returns a worker, to receive a message. If that changes more than its accounts, the caller
-    /// must call [`Self::touch`].
+    /// Returns a worker that is about to receive a message, without marking it. If the message
+    /// changes more than the worker's accounts, the caller must call [`Self::touch`].
     pub(crate) fn receiver(&mut self, id: WorkerId) -> Option<&mut Worker> {
         self.all.get_mut(&id)
     }
 
-    /// Has a worker recorded again.
+    /// Marks a worker to be recorded again.
     pub(crate) fn touch(&mut self, id: WorkerId) {
         self.touched.add(id);
     }
@@ -235,7 +236,7 @@ impl Workers {
         Some(worker)
     }
 
-    /// Kills all of a VM's workers, whose ends are reported later.
+    /// Kills all of a VM's workers. Their ends are reported later.
     pub(crate) fn end_vm(&mut self, vm: VmId, cause: &Cause) {
         for id in self.of_vm.get(&vm).cloned().unwrap_or_default() {
             if let Some(worker) = self.get_mut(id) {
@@ -253,8 +254,9 @@ impl Workers {
         self.iter().filter(|(_, worker)| is_late(worker)).map(|(id, _)| id).collect()
     }
 
-    /// Returns the workers whose kernels may be on the GPU or off it. A worker that is exiting has
-    /// lost its channels already, so each gets some time to exit.
+    /// Returns the workers for which it has been unknown for [`EXIT_TIME`] whether their kernels
+    /// are on the GPU. That is also unknown for a worker that is exiting, because its channels no
+    /// longer exist, so each worker first gets this time to exit.
     pub(crate) fn lost(&self, now: Instant) -> Vec<WorkerId> {
         let is_lost = |worker: &Worker| {
             worker.lost_since.is_some_and(|since| now.saturating_duration_since(since) > EXIT_TIME)
@@ -277,8 +279,8 @@ impl Workers {
         remaining.into_iter().filter_map(&mut end).collect()
     }
 
-    /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already
-    /// been killed, or its session was over.
+    /// Kills a worker because of an error, and counts it. Returns `None` if the worker was already
+    /// killed, or if its session was already over.
     pub(crate) fn kill(&mut self, id: WorkerId, cause: Cause) -> Option<KilledWorker> {
         let worker = self.get_mut(id)?;
         let was_ending = worker.is_ending();
@@ -351,7 +353,7 @@ impl Workers {
         self.of(vm).any(|(_, worker)| worker.is_ending())
     }
 
-    /// Returns the worker for a request from the VM's device process.
+    /// Returns the worker of the VM's session that has this request number.
     pub(crate) fn find(&self, vm: VmId, request: u64) -> Option<WorkerId> {
         let mut sessions = self.sessions_of(vm);
         sessions.find(|(_, session)| session.request == request).map(|(id, _)| id)
@@ -397,8 +399,8 @@ impl Workers {
         self.all.values().filter(|worker| is(worker)).count()
     }
 
-    /// Returns the number of workers for these GPUs that can be given to a session, whether warm or
-    /// still starting.
+    /// Returns the number of workers for these GPUs that can be given to a session, whether they're
+    /// warm or still starting.
     pub(crate) fn free(&self, gpus: &[GpuId]) -> usize {
         self.count(|worker| worker.is_free() && worker.gpus == gpus)
     }
@@ -413,8 +415,9 @@ impl Workers {
         }
     }
 
-    /// Gives a session to the oldest warm worker for these GPUs. If there is none, gives it to the
-    /// oldest one that is still starting. If there is none either, returns the session as an error.
+    /// Gives a session to the oldest warm worker for these GPUs. If there is none, gives the
+    /// session to the oldest worker that is still starting. If no worker is starting, either,
+    /// returns the session as an error.
     pub(crate) fn give(&mut self, gpus: &[GpuId], session: Session) -> Result<WorkerId, Session> {
         let free = self.iter().filter(|(_, w)| w.is_free() && w.gpus == gpus);
         let first = free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, *id));
@@ -427,8 +430,8 @@ impl Workers {
     }
 }
 
-/// Returns true if another warm worker should be started beside those that are starting, which are among
-/// the `free` ones.
+/// Returns true if another warm worker should be started beside the `starting` workers, which are
+/// included in the `free` ones.
 fn may_start(free: usize, starting: usize, target: usize) -> bool {
     free < target && starting < START_AT_ONCE
 }
@@ -437,8 +440,8 @@ fn may_start(free: usize, starting: usize, target: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A burst of programs takes all warm workers. They are replaced a few at a time, and exactly as many
-    /// as there were.
+    /// A burst of programs takes all warm workers. New ones are started a few at a time, until
+    /// there are exactly as many as before.
     #[test]
     fn a_few_warm_workers_start_at_once_until_there_are_enough() {
         for target in [0, 1, 4, 20] {
@@ -449,7 +452,7 @@ mod tests {
                 }
                 assert!(starting <= START_AT_ONCE && free <= target, "{free} of {target}");
                 assert!(starting == START_AT_ONCE || free == target, "{starting} starting");
-                // One of them becomes warm.
+                // One of the starting workers becomes warm.
                 (starting, rounds) = (starting - 1, rounds + 1);
             }
             assert_eq!((free, rounds), (target, target));
