@@ -67,19 +67,19 @@ impl Changes {
         self.saving.take()
     }
 
-    /// Lets a configuration wait for the change that is being saved.
+    /// Stores a configuration that must be applied after the change that is being saved.
     pub(crate) fn set_reload(&mut self, config: Box<Config>) {
         self.reload = Some(config);
     }
 
-    /// Takes the configuration that waits.
+    /// Takes the configuration that waits to be applied.
     pub(crate) fn take_reload(&mut self) -> Option<Box<Config>> {
         self.reload.take()
     }
 
     /// Adds a request to the queue. If the queue is full, refuses the request. Drops requests that
-    /// nobody waits for any longer: their clients were told that vcudad didn't respond, and may
-    /// have tried something else since.
+    /// nobody waits for any longer, because their clients got an error that vcudad didn't respond,
+    /// and may have tried something else since.
     pub(crate) fn wait(&mut self, request: ChangeRequest, answer: Answer) {
         self.waiting.retain(|(_, answer)| !answer.is_abandoned());
         if self.waiting.len() >= MAX_WAITING {
@@ -93,8 +93,8 @@ impl Changes {
         std::iter::from_fn(|| self.waiting.pop_front()).find(|(_, answer)| !answer.is_abandoned())
     }
 
-    /// Answers all requests when the broker ends. A change that is being saved may take effect when
-    /// a broker reads the saved state.
+    /// Answers all requests when the broker ends. The change that is being saved may still take
+    /// effect when the next broker reads the saved state.
     pub(crate) fn shut_down(&mut self) {
         if let Some((_, answer)) = self.saving.take() {
             let message = "vcudad is shutting down; the change may still be saved: check with GET \

@@ -1,5 +1,5 @@
-//! Checks a configuration without serving it, for `vcudad --check`. If a vcudad is running, that one
-//! says whether it could apply the file. Otherwise, the checks of a start are made here.
+//! Checks a configuration without serving it, for `vcudad --check`. If a vcudad is running, asks it
+//! whether it could apply the file. If not, makes the same checks as a start of vcudad.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub fn check(config: &Config) -> Result<String, BrokerError> {
 fn check_start(config: &Config) -> Result<String, BrokerError> {
     let is_root = process::is_root();
     let mut host = config.clone();
-    // If a vcudad without a control API is running, it has the metrics address and the sockets, so
-    // don't check whether these are in use.
+    // If a vcudad without a control API is running, it uses the metrics address and the VMs'
+    // sockets, so don't check whether these are in use.
     let is_running = config.state_dir.as_deref().is_some_and(StateDir::is_locked);
     if is_running {
         host.metrics_address = None;
@@ -55,7 +55,7 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let spawner = Spawner::start()?;
     let _ending = spawner.ending();
     let mut probed = driver::choose(config, &spawner, Duration::ZERO)?;
-    // Workers may do without a jail, unless the file requires it.
+    // If no jail can be set up, this fails only if the file requires a jail.
     let _jail = driver::set_up_jail(config, &spawner, &mut probed)?;
     let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
     let gpus = driver::add_slices(config, &spawner, &mut probed, requests);
@@ -79,8 +79,8 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     Ok(text)
 }
 
-/// Checks whether the user as which the broker runs can read the file, as a reload does. Afterwards,
-/// this process has that user.
+/// Checks whether the user as which the broker runs can read the file, because a reload reads it as
+/// that user. Switches this process to that user.
 fn check_readable(config: &Config) -> Result<(), BrokerError> {
     if process::is_root() {
         privileges::switch(&privileges::user_of(config)?)?;

@@ -1,5 +1,5 @@
-//! The configuration with which a broker starts: that in the file, or the last one that was applied, if
-//! the file has an error and there are VMs to continue with.
+//! The configuration with which a broker starts: the one in the file. If the file has an error and
+//! there are VMs to continue with, it's the last one that was applied.
 
 use control_api::ErrorCode;
 
@@ -15,8 +15,8 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Chooses the configuration in the file, or, if it has an error, that with which the last
-    /// broker was started.
+    /// Chooses the configuration in the file. If the file has an error, chooses the configuration
+    /// with which the last broker was started, if there is one.
     pub(crate) fn of(
         file: Result<Config, ConfigError>,
         last: impl FnOnce() -> Option<Config>,
@@ -36,9 +36,9 @@ impl Chosen {
     }
 
     /// If the file has changed since an earlier broker applied the configuration `applied`, checks
-    /// the VMs in the file. Returns the configuration to use, and, if it isn't that in the file,
-    /// the reason. If `applied` isn't known, the file isn't checked, because there is nothing else
-    /// to continue with.
+    /// the VMs in the file. Returns the configuration to use, and the reason if it isn't the one in
+    /// the file. If `applied` isn't known, doesn't check the VMs, because there is no other
+    /// configuration to continue with.
     pub(crate) fn checked(
         self,
         applied: Option<&Config>,
@@ -72,8 +72,8 @@ fn check_vms(config: &Config, roster: &Roster, ground: Ground<'_>) -> Result<(),
     candidates.iter().try_for_each(|one| one.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom]))
 }
 
-/// Returns the configuration that was applied last, except for those settings that the broker has
-/// already taken from `config`.
+/// Returns the configuration that was applied last, except for the settings that the broker has
+/// already used from `config`.
 fn instead_of(config: Config, applied: &Config) -> Config {
     let Config { user, state_dir, control_socket, control_group, .. } = config;
     let Config { read_socket, read_group, socket_folders, .. } = config;

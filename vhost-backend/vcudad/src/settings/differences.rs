@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use control_api::{Setting, Values, VmPatch, VmSpec, setting};
 use serde_json::Value;
 
-/// Returns the settings by key. Settings that aren't given are left out, unless a change can't reset
-/// them.
+/// Returns the settings by key. Settings that aren't given are left out. But those that a change
+/// can't reset are included with their defaults.
 fn by_key(spec: &VmSpec) -> BTreeMap<&'static str, Value> {
     Values::of(spec).or(Values::kept_defaults()).0
 }
@@ -21,8 +21,9 @@ pub(crate) fn differences(from: &VmSpec, to: &VmSpec) -> BTreeMap<&'static str, 
     after
 }
 
-/// Returns the change that leads from some settings to others, as far as they can be changed while
-/// the VM is running, and the keys of the other differences.
+/// Compares the settings `from` and `to`. Returns the change from one to the other, limited to the
+/// settings that can change while the VM is running, and the keys of the other settings that
+/// differ.
 pub(crate) fn change(from: &VmSpec, to: &VmSpec) -> (VmPatch, Vec<&'static str>) {
     let differences = differences(from, to);
     let is_fixed = |key: &&str| !setting(key).is_some_and(Setting::is_live);
@@ -47,7 +48,7 @@ mod tests {
         to.sessions = LimitSpec { max: Some(5) };
         let (patch, fixed) = change(&from, &to);
         assert_eq!((patch.applied(&from).unwrap(), fixed), (to.clone(), Vec::new()));
-        // Settings that the other side doesn't have get their defaults.
+        // Settings that aren't in the target get their defaults.
         let (patch, _) = change(&to, &from);
         let mut back = patch.applied(&to).unwrap();
         assert_eq!(back.sessions.max, Some(32));

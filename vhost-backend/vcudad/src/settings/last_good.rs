@@ -1,11 +1,11 @@
-//! The last configuration file with which a broker was started, beside the spawner's socket. If the
-//! file has an error when another broker is started, that broker uses this copy instead, so that it can
-//! continue with the VMs that the spawner still has.
+//! The last configuration file with which a broker was started. It's copied to a file beside the
+//! spawner's socket. If the configuration file has an error when another broker is started, that
+//! broker uses this copy instead, so that it can continue with the VMs that the spawner still has.
 //!
-//! The copy says which user the broker gets and what the spawner permits, so only root writes it, before
-//! the broker drops its privileges. It's in the directory of the spawner's socket, which is removed with
-//! the spawner, and so with the VMs. Settings of VMs that were reloaded since are in the broker's record
-//! (`handover`).
+//! The copy determines the broker's user and what the spawner permits, so only root writes it,
+//! before the broker drops its privileges. It's in the directory of the spawner's socket, which is
+//! removed with the spawner, and so with the VMs. Settings of VMs that were reloaded later are in
+//! the broker's record (`handover`).
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,10 +13,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The longest file that is read.
+/// Maximum number of bytes that are read.
 const MAX_SIZE: u64 = 16 << 20;
 
-/// The place of the copy.
+/// The path of the copy.
 pub(crate) struct LastGood(PathBuf);
 
 impl LastGood {
@@ -27,7 +27,7 @@ impl LastGood {
         Self(path.into())
     }
 
-    /// Reads the copy. `None` if there is none, or if it belongs to another user.
+    /// Reads the copy. Returns `None` if there is none, or if it belongs to another user.
     pub(crate) fn read(&self) -> Option<String> {
         let file = File::options().read(true).custom_flags(libc::O_NOFOLLOW).open(&self.0).ok()?;
         let meta = file.metadata().ok()?;

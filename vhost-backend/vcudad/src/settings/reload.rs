@@ -37,23 +37,23 @@ pub(crate) struct Plan {
     pub(crate) stay_removed: Vec<String>,
 }
 
-/// A change that has no effect yet.
+/// A change in the file that has no effect yet.
 pub(crate) struct Deferred {
-    /// The running VM that the change concerns, if any.
+    /// The running VM that the change affects, if any.
     pub(crate) vm: Option<VmId>,
-    /// If the change is a new VM that can't be added yet, its name.
+    /// The name of the new VM, if the change is a new VM that can't be added yet.
     new: Option<String>,
     what: String,
     needs: Needs,
 }
 
-/// The restart that a change needs to take effect.
+/// The kind of restart that a change needs to take effect.
 enum Needs {
-    /// A restart of the broker.
+    /// The broker must be restarted.
     Broker,
-    /// A restart of the spawner, if it outlives the broker.
+    /// The spawner must be restarted, if it outlives the broker.
     Spawner,
-    /// A VM that is added again.
+    /// The VM must be removed and added again.
     Vm,
 }
 
@@ -84,10 +84,10 @@ impl Deferred {
     }
 }
 
-/// The settings that stay as they are until the spawner is restarted, by their keys.
+/// The settings that keep their values until the spawner is restarted, by key.
 pub(crate) type FixedSettings = BTreeMap<String, String>;
 
-/// Returns the settings that stay as they are until the spawner is restarted.
+/// Returns the settings that keep their values until the spawner is restarted.
 pub(crate) fn fixed_settings(config: &Config) -> FixedSettings {
     let settings = [
         ("driver_library", format!("{:?}", config.driver_library)),
@@ -97,7 +97,7 @@ pub(crate) fn fixed_settings(config: &Config) -> FixedSettings {
     settings.into_iter().map(|(key, value)| (key.into(), value)).collect()
 }
 
-/// What the plan depends on.
+/// The state of the running broker, with which a file is compared.
 pub(crate) struct Host<'a> {
     /// The configuration with which the broker was started.
     pub(crate) started: &'a Config,
@@ -134,7 +134,7 @@ impl Plan {
         });
         plan.removed.extend(gone.map(|(id, _)| id));
 
-        // Compute the GPUs' promises as they will be after all changes.
+        // Compute the GPUs' promises as they will be after all of the plan's changes.
         let mut capacities = capacities;
         for state in plan.removed.iter().filter_map(|id| vms.get(*id)) {
             on_gpus_of(state, &mut capacities, |capacity| capacity.release(&state.vm.spec));
@@ -176,7 +176,7 @@ impl Plan {
         }
         for (id, _, after) in &plan.changed {
             let Some(state) = vms.get(*id) else { continue };
-            // The capacities already contain this change.
+            // `capacities` already contains this change, so take it back before the check.
             let mut before = capacities.clone();
             on_gpus_of(state, &mut before, |capacity| capacity.release(&after.spec));
             state
@@ -222,8 +222,8 @@ impl Plan {
         Ok(VmState::new(vm, VmOrigin::File, set, device, resources))
     }
 
-    /// Describes the changes for operators, and those that have no effect. `spawner_outlives` is true if
-    /// the broker can be restarted without its spawner.
+    /// Describes the plan's changes for operators, including those that have no effect yet.
+    /// `spawner_outlives` is true if the broker can be restarted without its spawner.
     pub(crate) fn summary(&self, vms: &Vms, spawner_outlives: bool) -> String {
         let list = |what: &str, names: Vec<&str>| match names.is_empty() {
             true => None,

@@ -11,27 +11,28 @@ use control_api::ApiError;
 use control_server::handle::Answer;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// Reads the configuration file, or the file with the given text, and applies the command-line
+/// Reads the configuration file, or parses the given text instead, and applies the command-line
 /// arguments.
 pub type Reader = Arc<dyn Fn(Option<&str>) -> Result<Config, ConfigError> + Send + Sync>;
 
-/// A file that was read.
+/// The result of reading a file.
 pub(crate) struct Reread {
     pub(crate) config: Result<Config, ConfigError>,
     /// The request that asks whether the file could be applied. `None` if the file must be applied.
     pub(crate) checks: Option<Answer>,
 }
 
-/// The thread. It ends some time after this is dropped.
+/// The handle to the thread. The thread ends some time after this is dropped.
 pub(crate) struct Rereader {
     requests: Sender<Option<(String, Answer)>>,
     results: Receiver<Reread>,
     bell: Arc<OwnedFd>,
-    /// Number of texts that are being read.
+    /// Number of texts that are being checked.
     checking: usize,
 }
 
-/// Maximum number of texts that are read at once, apart from the file. Each may have a megabyte.
+/// Maximum number of texts that are checked at once, not counting the file. Each may have a
+/// megabyte.
 const MAX_CHECKING: usize = 8;
 
 impl Rereader {
@@ -56,7 +57,7 @@ impl Rereader {
 
     /// Starts to read the file. [`Self::take`] returns the result.
     pub(crate) fn request(&self) {
-        // The thread ends only after the sender.
+        // Sending can't fail: the thread ends only after this sender has been dropped.
         let _ = self.requests.send(None);
     }
 
@@ -69,7 +70,8 @@ impl Rereader {
         let _ = self.requests.send(Some((text, answer)));
     }
 
-    /// Takes the results. Of the files to apply, only the latest counts.
+    /// Takes the results. If the file was read several times to apply it, returns only the latest
+    /// result.
     pub(crate) fn take(&mut self) -> Vec<Reread> {
         drain(&*self.bell);
         let (mut all, mut latest) = (Vec::new(), None);

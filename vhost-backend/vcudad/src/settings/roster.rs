@@ -15,13 +15,14 @@ use crate::settings::state::{SavedState, StateDir, StateError};
 use crate::usage::record::Record;
 use control_server::handle::now_ms;
 
-/// How many removed VMs can be restored that aren't in the configuration file.
+/// Maximum number of removed VMs that can be restored although they aren't in the configuration
+/// file.
 const MAX_FORMER: usize = 64;
 
 /// The changes made at run time, and the directory in which they are saved.
 pub(crate) struct Roster {
-    /// `None` if changes aren't saved, so that they are lost when the broker exits. After the
-    /// startup, `saver` has the directory.
+    /// `None` if changes aren't saved, so that they are lost when the broker exits. Also `None`
+    /// after `start_saving`, which moves the directory to `saver`.
     dir: Option<StateDir>,
     saver: Option<Saver>,
     saved: SavedState,
@@ -81,7 +82,7 @@ impl Roster {
         (self.file, self.deferred) = (file, deferred);
     }
 
-    /// Returns what [`Self::vms`] would return, and the state to save.
+    /// Returns the VMs that [`Self::vms`] would return for `file`, and the state to save.
     pub(crate) fn with_file(
         &self,
         file: &[VmSpec],
@@ -153,9 +154,9 @@ impl Roster {
         next
     }
 
-    /// Returns a VM that was removed, with the settings that it had last, and the state to save when
-    /// an operator restores it. The settings of a VM in the configuration file are those in the file,
-    /// with the changes that were made at run time.
+    /// Returns a VM that was removed, with the settings that it had last, and the state to save
+    /// when an operator restores it. If the VM is in the configuration file, its settings are those
+    /// in the file with the changes that were made at run time.
     pub(crate) fn restored(&self, name: &str) -> Result<(VmSpec, VmOrigin, SavedState), ApiError> {
         let mut next = self.saved.clone();
         if let Some(spec) = self.in_file(name).filter(|_| next.removed.remove(name)) {
@@ -203,12 +204,13 @@ impl Roster {
         &self.file
     }
 
-    /// Returns the UUIDs of the GPUs that a VM had before, if it requests any GPU.
+    /// Returns the UUIDs of the GPUs that a VM had before. Empty if the VM doesn't request any GPU
+    /// with `any`.
     pub(crate) fn placed(&self, name: &str) -> &[String] {
         self.saved.placed.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Sets the UUIDs of the GPUs that a VM has. They are saved with the next change.
+    /// Sets the UUIDs of the GPUs that a VM now has. They are saved with the next change.
     pub(crate) fn set_placed(&mut self, spec: &VmSpec, uuids: Vec<String>) {
         self.moved |= place(&mut self.saved, spec, uuids);
     }
@@ -232,7 +234,7 @@ impl Roster {
         next
     }
 
-    /// Returns a VM's settings in the configuration file, if it is there.
+    /// Returns a VM's settings in the configuration file, if the VM is in the file.
     pub(crate) fn in_file(&self, name: &str) -> Option<&VmSpec> {
         self.file.iter().find(|spec| spec.name == name)
     }
@@ -246,8 +248,8 @@ impl Roster {
     }
 
     /// Returns the settings that differ from those in the file. `spec` contains the VM's current
-    /// settings. A VM that was added at run time may have the name of a VM in the file that was
-    /// removed.
+    /// settings. `origin` matters because a VM that was added at run time may have the name of a VM
+    /// in the file that was removed.
     pub(crate) fn differs_from_file(
         &self,
         spec: &VmSpec,
@@ -316,8 +318,8 @@ impl Roster {
         self.saver.is_some()
     }
 
-    /// Returns whether the state was saved that was passed to [`Self::save`], or `None` if it is
-    /// still being saved. If it was saved, makes it the current state.
+    /// Returns the result of [`Self::save`], or `None` if the state is still being saved. If the
+    /// state was saved, makes it the current state.
     pub(crate) fn take_saved(&mut self) -> Option<Result<(), ApiError>> {
         let saved = self.saver.as_ref()?.take()?;
         Some(saved.map(|state| self.saved = state).map_err(|error| {
@@ -336,8 +338,7 @@ impl Roster {
         }
     }
 
-    /// Returns whether the usage was saved that was passed to [`Self::save_usage`], or `None` if it's
-    /// still being saved.
+    /// Returns the result of [`Self::save_usage`], or `None` if the usage is still being saved.
     pub(crate) fn take_usage_saved(&self) -> Option<Result<(), String>> {
         let saved = self.saver.as_ref()?.take_usage()?;
         Some(saved.map_err(|error| error.to_string()))
@@ -355,8 +356,8 @@ impl Roster {
     }
 }
 
-/// Sets the UUIDs of a VM's GPUs in a state to save, if the VM requests any GPU. Returns true if the
-/// state has changed.
+/// Sets the UUIDs of a VM's GPUs in a state to save, if the VM requests a GPU with `any`. Returns
+/// true if the state has changed.
 pub(crate) fn place(state: &mut SavedState, spec: &VmSpec, uuids: Vec<String>) -> bool {
     match spec.gpus.contains(&GpuRequest::Any) && !uuids.is_empty() {
         true => state.placed.insert(spec.name.clone(), uuids.clone()) != Some(uuids),
@@ -443,7 +444,7 @@ mod tests {
         }
         let (spec, origin, next) = roster.restored("a").unwrap();
         assert_eq!((spec.compute.weight, origin, next.removed.len()), (7, VmOrigin::File, 0));
-        // Only the last ones are kept.
+        // Only the VMs that were removed last can be restored.
         assert_eq!(roster.saved.former.len(), MAX_FORMER);
         assert!(roster.restored("vm0").is_err());
         let (spec, origin, next) = roster.restored("vm1").unwrap();

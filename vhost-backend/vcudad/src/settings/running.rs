@@ -9,14 +9,15 @@ use crate::config::{Config, ConfigError};
 use crate::error::BrokerError;
 use control_api::{ApiError, ConfigCheck};
 
-/// How long to wait for the answer. The server waits for its own event loop for less.
+/// How long to wait for the answer. The server in the running vcudad waits less time for its event
+/// loop.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The longest answer that is read.
+/// Maximum length of an answer, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// Asks the vcudad that has this control socket whether it could apply the file. Returns the changes that
-/// it would make, or why it refuses the file. `None` if no vcudad is running there, or one of an earlier
-/// version, which doesn't know the question.
+/// Asks the vcudad that has this control socket whether it could apply the file. Returns the
+/// changes that it would make, or why it refuses the file. Returns `None` if no vcudad is running
+/// there, or if it's an earlier version, which doesn't support the question.
 pub(crate) fn ask(socket: &Path, config: &Config) -> Option<Result<String, BrokerError>> {
     let stream = UnixStream::connect(socket).ok()?;
     let (status, body) = match exchange(stream, &config.text) {

@@ -12,7 +12,7 @@ use crate::usage::file;
 use crate::usage::record::Record;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// The state that was saved, or the reason why it wasn't.
+/// The state that was saved, or the reason why it wasn't saved.
 pub(crate) type Saved = Result<SavedState, StateError>;
 
 /// A file for the thread to write.
@@ -21,8 +21,8 @@ enum Job {
     Usage(Record),
 }
 
-/// The thread, which owns the state directory. Dropping this waits until the thread has finished
-/// its write, and then unlocks the directory.
+/// The handle to the thread, which owns the state directory. Dropping the handle waits until the
+/// thread has finished its write, and then unlocks the directory.
 pub(crate) struct Saver {
     /// `None` once the thread must end.
     jobs: Option<Sender<Job>>,
@@ -68,22 +68,23 @@ impl Saver {
 
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
-            // The thread ends only after the sender.
+            // Sending can't fail: the thread ends only after this sender has been dropped.
             let _ = jobs.send(job);
         }
     }
 
-    /// Takes the result of a save of the usage that has ended, if any.
+    /// Takes the result of a finished save of the usage, if there is one.
     pub(crate) fn take_usage(&self) -> Option<Result<(), StateError>> {
         self.usage_results.try_recv().ok()
     }
 
-    /// Makes the bell unreadable again. Call this before results are taken, so that none is missed.
+    /// Makes the bell unreadable again. Call this before taking results, so that no later result is
+    /// missed.
     pub(crate) fn acknowledge(&self) {
         drain(&*self.bell);
     }
 
-    /// Takes the result of a save that has ended, if any.
+    /// Takes the result of a finished save of the state, if there is one.
     pub(crate) fn take(&self) -> Option<Saved> {
         self.results.try_recv().ok()
     }

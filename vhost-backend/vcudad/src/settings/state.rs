@@ -249,14 +249,15 @@ fn open_in(folder: &File, name: &str, flags: OFlags) -> io::Result<File> {
     Ok(openat(folder, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// Gives a directory that belongs to root to another user, with its files. If it belongs to that
-/// user already, its files do too: they were created later.
+/// Gives a directory that belongs to root, and the files in it, to `owner`. If the directory
+/// already belongs to `owner`, does nothing: its files were created after that, so they belong to
+/// `owner`, too.
 fn give(path: &Path, folder: &File, owner: &User) -> Result<(), StateError> {
     let now = folder.metadata().map_err(os("read the owner of", path))?.uid();
     if now == owner.uid {
         return Ok(());
     }
-    // Refuse a directory that belongs to a third user.
+    // Refuse a directory that belongs to neither root nor `owner`.
     if now != 0 {
         return Err(StateError::Foreign { path: path.to_owned(), now, user: owner.uid });
     }
@@ -310,7 +311,7 @@ mod tests {
         assert_eq!(read, SavedState { version: VERSION, ..state });
     }
 
-    /// Earlier versions ran as root.
+    /// Earlier versions ran as root, so their directory belongs to root.
     #[test]
     fn roots_directory_is_given_to_the_brokers_user() {
         let path = Folder::new("state-given");
@@ -326,8 +327,8 @@ mod tests {
             let of = path.join(name).metadata().unwrap();
             assert_eq!((of.uid(), of.gid()), (owner.uid, owner.gid), "{name}");
         }
-        // A directory that belongs to the user keeps its files' owners: the user could have
-        // replaced a file by a link to one of root's files.
+        // If the directory already belongs to the user, its files keep their owners, because the
+        // user could have replaced a file by a link to one of root's files.
         let file = path.join(NEXT);
         std::fs::write(&file, "").unwrap();
         assert_eq!(StateDir::open(&path, Some(&owner)).unwrap().read().unwrap().vms, with("a").vms);

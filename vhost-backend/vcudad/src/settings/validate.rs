@@ -33,9 +33,9 @@ pub(crate) struct Ground<'a> {
     pub(crate) cgroups: &'a Cgroups,
 }
 
-/// The broker that is running already, when a file is checked for it.
+/// The running broker, when a file is checked for it.
 pub(crate) struct Running<'a> {
-    /// The configuration with which it was started.
+    /// The configuration with which the broker was started.
     pub(crate) started: &'a Config,
     /// Why workers have no jail, if they have none.
     pub(crate) no_jail: Option<&'a str>,
@@ -68,7 +68,8 @@ pub(crate) fn check_host(
         check_socket_file(path).map_err(|error| named(key, path, &error))?;
     }
     let address = config.metrics_address;
-    // Don't try to listen on the address that the running broker already has: that would fail.
+    // Don't try to listen on the address that the running broker already uses, because that would
+    // fail.
     if let Some(address) =
         address.filter(|_| running.is_none_or(|it| it.started.metrics_address != address))
         && let Err(error) = TcpListener::bind(address)
@@ -85,8 +86,8 @@ pub(crate) fn check_host(
     }
 }
 
-/// Checks whether this process can read the file from which the configuration was read: root can read
-/// files that the broker can't read again once it has dropped root's privileges.
+/// Checks whether this process can read the file that contains the configuration. Root can read
+/// files that the broker can't read for a reload, after it has dropped root's privileges.
 pub(crate) fn check_own_file(config: &Config) -> Result<(), ConfigError> {
     let Some(path) = &config.path else { return Ok(()) };
     let Err(error) = File::open(path) else { return Ok(()) };
@@ -144,8 +145,8 @@ pub(crate) fn check_on(vm: &Vm, gpus: &[GpuId], ground: Ground<'_>) -> Result<()
     ground.cgroups.limits(vm, gpus.len())?;
     let folder = vm.socket.parent().filter(|folder| *folder != Path::new(SOCKETS));
     let missing = |folder: &&Path| {
-        // Only a missing directory is an error. Others may exist although a broker without
-        // privileges can't access them.
+        // Refuse only a directory that doesn't exist. Any other error can mean that a broker
+        // without privileges can't access the directory.
         folder.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     };
     if folder.filter(missing).is_some() {
@@ -159,7 +160,7 @@ pub(crate) fn check_on(vm: &Vm, gpus: &[GpuId], ground: Ground<'_>) -> Result<()
 }
 
 /// Checks that no process listens on the socket of a VM that isn't running. `in_use` contains the
-/// paths at which processes listen. When the spawner creates the socket, it checks this again.
+/// paths at which processes listen. The spawner checks this again when it creates the socket.
 pub(crate) fn check_unused(vm: &Vm, in_use: &HashSet<PathBuf>) -> Result<(), ApiError> {
     match in_use.contains(&vm.socket) && vm.socket.exists() {
         false => Ok(()),
@@ -180,8 +181,8 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Returns the error if a VM that was added at run time can't be served for one of the reasons
-    /// `codes`: then the configuration takes something from that VM.
+    /// Returns an error if a VM that was added at run time can't be served for one of the reasons
+    /// `codes`, because the configuration then takes something away from that VM.
     pub(crate) fn check_kept(&self, codes: &[ErrorCode]) -> Result<(), ConfigError> {
         match &self.gpus {
             Err(error) if self.origin == VmOrigin::Api && codes.contains(&error.code) => {
@@ -192,10 +193,10 @@ impl Candidate {
     }
 }
 
-/// Checks the VMs in the roster, and chooses their users and GPUs, as if no VM was running. If a VM in
-/// the configuration file can't be served, returns an error. If a VM that was added at run time can't be
-/// served, returns it with the error. The other VMs can then be served, and an operator can repair or
-/// remove it.
+/// Checks the VMs in the roster, and chooses their users and GPUs, as if no VM were running. If a
+/// VM in the configuration file can't be served, returns an error. If a VM that was added at run
+/// time can't be served, returns it with the error. The other VMs can then be served, and an
+/// operator can repair or remove it.
 pub(crate) fn check_all(
     config: &Config,
     all: Vec<(VmSpec, VmOrigin)>,
@@ -228,10 +229,11 @@ pub(crate) fn check_all(
     choose_uids(good.map(|(vm, _, _)| vm), [])?;
     let reserve = |gpu| ground.gpus.context_bytes(gpu) * u64::from(config.warm_workers.max(1));
     let mut capacities = Vms::default().capacities(ground.gpus, &config.policy, reserve, None);
-    // The start of a broker forgets faults.
+    // Ignore earlier faults of GPUs, because a broker forgets them when it's started.
     capacities.iter_mut().for_each(|capacity| capacity.faulty = false);
-    // First place the VMs that request certain GPUs, then those that had a GPU before, and last the
-    // others, so that none takes a GPU that an earlier one needs.
+    // Place the VMs in the file before those that were added at run time. Within both groups, place
+    // VMs that request specific GPUs first, then those that had a GPU before, and then the others.
+    // That way, no VM takes a GPU that an earlier one in this order needs.
     let mut order: Vec<usize> = (0..checked.len()).collect();
     order.sort_by_key(|at| {
         let (vm, origin, _) = &checked[*at];
