@@ -34,9 +34,9 @@ pub(crate) enum AuditEffect {
     KillWorker { worker: WorkerId, why: String },
     /// End a VM's device process and its sessions. The device process starts again.
     EndVm { vm: VmId, why: String },
-    /// End them for good.
+    /// End a VM's device process and its sessions for good. The device process isn't started again.
     FailVm { vm: VmId, why: String },
-    /// Kill all workers that see a lost GPU.
+    /// Kill all workers that can use a lost GPU.
     KillWorkersOfGpu { gpu: GpuId, why: String },
 }
 
@@ -203,8 +203,8 @@ impl Audit {
                 self.see(gpu, sample, &booked);
                 (booked, ledger.counted_again(gpu))
             }
-            // Until NVML has reported some worker, the broker may be in another PID namespace than
-            // the driver, in which NVML's process IDs could belong to other processes.
+            // Until NVML has reported one of the broker's workers, the driver may be in another PID
+            // namespace than the broker. NVML's process IDs could then belong to other processes.
             None if self.seen.is_empty() => return Vec::new(),
             None => {
                 let account = |(id, worker)| not_own(id, worker, sample);
@@ -259,7 +259,7 @@ impl Audit {
         effects
     }
 
-    /// Remembers what the workers use on a GPU.
+    /// Remembers how many bytes each worker uses on a GPU.
     fn see(&mut self, gpu: GpuId, sample: &MemorySample, booked: &[Booked]) {
         self.seen.retain(|(_, on), _| *on != gpu);
         for account in booked {
@@ -270,7 +270,7 @@ impl Audit {
     }
 }
 
-/// The circumstances of a comparison, which its reports mention.
+/// The context of a comparison, for the log lines and events about its findings.
 struct Report<'a> {
     uuid: &'a str,
     /// The GPU, if the broker uses it.
@@ -281,7 +281,8 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Logs a finding. Returns the event to publish, and whether to kill the worker.
+    /// Logs a finding. Returns the event to publish, and the workers or the VM to end, if the
+    /// policy says so.
     fn effects(&self, finding: Finding, gpus: &mut Gpus) -> Vec<AuditEffect> {
         let Self { workers, vms, policy, .. } = *self;
         let index = self.gpu.map(|gpu| gpu.0);
@@ -371,15 +372,15 @@ impl Report<'_> {
     }
 }
 
-/// Returns true if there is a process with this number. Threads don't count: a worker could start
-/// one with the number of a process.
+/// Returns true if there is a process with this number. A thread with this number doesn't count,
+/// because a worker could start a thread that gets the number of an ended process.
 fn is_process(pid: u32) -> bool {
     let pid = pid.try_into().ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| pidfd_open(pid, PidfdFlags::empty()).is_ok())
 }
 
 /// Logs that the driver still reports workers that have ended. Returns the event to publish, and
-/// whether to end the VM.
+/// whether to end or fail the VM.
 fn left_effects(remaining: &Remaining, vms: &Vms, policy: &Policy) -> Vec<AuditEffect> {
     let Remaining { vm, ref name, gpu, pid, bytes, step, is_new } = *remaining;
     let state = vms.get(vm);
@@ -390,7 +391,7 @@ fn left_effects(remaining: &Remaining, vms: &Vms, policy: &Policy) -> Vec<AuditE
     if step == Step::End || is_new || ends {
         let holder = match (state.is_some(), step) {
             (true, Step::End) => "another process of the VM has its descriptors",
-            // These have ended.
+            // The VM's processes have ended, so they can't have the descriptors.
             _ => {
                 "a program outside of vcudad has its descriptors, such as the VMM: stop that program"
             }
@@ -418,7 +419,7 @@ fn left_effects(remaining: &Remaining, vms: &Vms, policy: &Policy) -> Vec<AuditE
 }
 
 /// Logs that a VM has used more GPU time than was charged to it. Returns the event to publish, and
-/// whether to kill this worker.
+/// whether to kill `worker`.
 fn time_effects(
     gpu: GpuId,
     excess: Duration,
@@ -455,9 +456,9 @@ fn not_own(id: WorkerId, worker: &Worker, sample: &MemorySample) -> Option<Booke
     uses.then_some(none)
 }
 
-/// Returns the GPUs and MIG slices whose memory is sampled, given the UUIDs of all: each GPU is
-/// followed by its slices. A GPU that has slices is left out, because what its slices use is
-/// reported for the GPU, too.
+/// Chooses the GPUs and MIG slices whose memory is sampled. `all` contains the UUIDs of all of
+/// them, each GPU followed by its slices. A GPU that has slices is left out, because the memory
+/// that its slices use is reported for the GPU, too.
 fn audited(all: Vec<String>) -> Vec<String> {
     let is_slice = |uuid: Option<&String>| uuid.is_some_and(|uuid| uuid.starts_with("MIG-"));
     let has_slices = |index: usize| !is_slice(all.get(index)) && is_slice(all.get(index + 1));

@@ -33,7 +33,7 @@ pub(crate) struct Comparison {
     reported: HashMap<WorkerId, u64>,
     whole: whole::Reported,
     unreported: Unreported,
-    /// The bytes that aren't booked.
+    /// Compares the number of bytes that aren't booked with its lowest value so far.
     unbooked: Floor,
 }
 
@@ -46,10 +46,10 @@ impl Comparison {
 
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
     /// `left` are the ended workers that are in the sample. Memory that several accounts share is
-    /// booked in each; `booked_again` is the number of bytes to subtract, so that it counts once.
-    /// `slack` is the number of bytes that a worker may use beyond its account on a GPU of its own,
-    /// and that all workers of a VM may use beyond the VM's charge. `charged` returns a VM's
-    /// charge.
+    /// booked in each; `booked_again` is the number of bytes to subtract, so that each byte counts
+    /// once. `slack` is the number of bytes that a worker may use beyond its account on a GPU of
+    /// its own, and that all workers of a VM may use beyond the VM's charge. `charged` returns a
+    /// VM's charge.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
@@ -277,13 +277,13 @@ mod tests {
 
     const VM: VmId = VmId(1);
 
-    /// Accounts of two workers of a VM, which are charged for 1000 MiB each.
+    /// Returns the accounts of two workers of a VM, which are charged for 1000 MiB each.
     fn two() -> Vec<Booked> {
         let of_vm = |account| Booked { vm: Some(VM), ..account };
         booked(&[(1, 7, 1000), (2, 8, 1000)]).into_iter().map(of_vm).collect()
     }
 
-    /// Returns the number of the sample that is the first with a finding.
+    /// Returns the number of the first sample with a finding.
     fn found(samples: impl Iterator<Item = MemorySample>, left: &[Leftover]) -> Option<usize> {
         let mut comparison = Comparison::default();
         let charged = |_| 2000 * MIB;
@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    /// Memory that an ended worker has left counts as its VM's.
+    /// Memory that an ended worker has left counts as memory of its VM.
     #[test]
     fn the_memory_of_ended_workers_counts_for_their_vm() {
         let left = [Leftover { vm: VM, pid: 9 }];
@@ -351,7 +351,7 @@ mod tests {
             let mut seen = sample(&[(7, 0)]);
             for (mib, what) in changes {
                 match what {
-                    // The sample is taken, and several changes later, the ledger is read.
+                    // Take a sample. The ledger is read only after several later changes.
                     0 => seen = sample(&[(7, charge)]),
                     1 => {
                         let (vm, bytes, alone) = ledger.recent_of(1, gpu).unwrap();

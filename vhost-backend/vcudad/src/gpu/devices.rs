@@ -23,7 +23,7 @@ pub(crate) fn devices<'a>(
         Some(minors) => {
             all.extend(minors.iter().map(|minor| PathBuf::from(format!("/dev/nvidia{minor}"))));
         }
-        // The driver doesn't say which file belongs to which GPU.
+        // The driver doesn't say which file belongs to which GPU, so include the files of all GPUs.
         None => all.extend(files("/dev").into_iter().filter(|path| is_gpu(path))),
     }
     if slices {
@@ -32,7 +32,7 @@ pub(crate) fn devices<'a>(
     all
 }
 
-/// Returns the number of a GPU's device file.
+/// Returns the minor number of a GPU's device file.
 fn minor(address: &str) -> Option<u32> {
     let file = Path::new(GPUS).join(address.to_ascii_lowercase()).join("information");
     minor_in(&fs::read_to_string(file).ok()?)

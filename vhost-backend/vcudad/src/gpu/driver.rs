@@ -153,9 +153,9 @@ enum JailFailure {
     Failed(String),
 }
 
-/// Creates the jail of workers, if the configuration doesn't turn it off. If `jail` is `auto`, workers
-/// do without it only if they can't have it. In the jail, GPUs may have other attributes: those in
-/// `found` become the ones that workers see.
+/// Creates the jail of workers, if the configuration doesn't turn it off. If `jail` is `auto`,
+/// workers run without a jail only if they can't have one. GPUs may have other attributes in the
+/// jail than outside. Workers see those in the jail, so this writes them to `found`.
 pub(crate) fn set_up_jail(
     config: &Config,
     spawner: &Spawner,
@@ -214,7 +214,8 @@ fn try_jail(config: &Config, spawner: &Spawner, found: &mut Probed) -> Result<()
         },
     )
     .map_err(JailFailure::of_probe)?;
-    // The test of evictions may fail at any time, for example because the GPU is busy.
+    // Don't compare the results of testing evictions: the test may fail at any time, for example
+    // because the GPU is busy.
     let Probed { eviction, no_eviction, .. } = found.clone();
     found.attributes.clone_from(&jailed.attributes);
     let jailed = Probed { eviction, no_eviction, ..jailed };
@@ -316,8 +317,9 @@ fn run_probe(spawner: &Spawner, program: Program) -> Result<Probed, ProbeFailure
     Err(ProbeFailure { reason: printable(&last), how: Some(how) })
 }
 
-/// Runs a program and waits until it has ended. No other process may be running. Returns how the
-/// program ended, and what it printed on its standard output and its standard error.
+/// Runs a program and waits until it has ended. No other process of the spawner may be running,
+/// because this ignores events about other processes. Returns how the program ended, and what it
+/// printed on its standard output and its standard error.
 fn output_of(spawner: &Spawner, program: Program) -> io::Result<(End, Vec<u8>, Vec<u8>)> {
     let ((stdout, their_stdout), (stderr, their_stderr)) = (io::pipe()?, io::pipe()?);
     let process = spawner.start_program(program, [their_stdout.as_fd(), their_stderr.as_fd()])?;

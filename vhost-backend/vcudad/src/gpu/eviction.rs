@@ -68,8 +68,8 @@ fn find(policy: &Policy, probed: &Probed, gpus: &Gpus, has_jail: bool) -> Result
         }
         gpu::Eviction::Unavailable(reason) => return Err(reason.clone()),
     }
-    // Without a supervisor, nobody would know the channels of later contexts, and workers could
-    // return to the GPU by themselves.
+    // Only workers in a jail have a supervisor. Without it, the channels of later contexts would be
+    // unknown, and workers could return to the GPU by themselves.
     if !has_jail {
         return Err("workers have no jail".into());
     }

@@ -15,8 +15,8 @@ use memory_ledger::GpuId;
 
 /// The assumed size of a CUDA context until NVML has reported the size of a warm worker's context:
 /// about the size on an H200. Contexts on softgpu count as zero unless NVML reports a size: softgpu
-/// reports 8 MiB less free memory for one, but each process has a device's memory to itself, so they
-/// take nothing from other VMs.
+/// reports 8 MiB less free memory for a context, but each process has a device's memory to itself,
+/// so its contexts take no memory from other VMs.
 const CONTEXT: u64 = 528 << 20;
 /// Minimum time between two reports of faults caused by programs. A guest can cause such faults as
 /// often as it wants.
@@ -32,7 +32,7 @@ pub(crate) struct Gpu {
     context_bytes: u64,
     /// The PCIe links that NVML reported last.
     links: PcieLinks,
-    /// The last readings from NVML. The next broker reads them again.
+    /// The last readings from NVML. They aren't recorded, because the next broker reads them again.
     #[serde(skip)]
     sensors: GpuSensors,
     /// The active NVLinks that NVML has reported.
@@ -48,7 +48,7 @@ pub(crate) struct Gpu {
     last_fault: Option<String>,
     #[serde(skip, default = "program_faults")]
     program_faults: RateLimited,
-    /// Why kernels can't be taken off the GPU, if they can't.
+    /// The reason why kernels can't be taken off the GPU, or `None` if they can.
     no_eviction: Option<String>,
 }
 
@@ -102,7 +102,7 @@ impl Gpu {
         self.last_fault.as_deref()
     }
 
-    /// Returns why kernels can't be taken off the GPU, if they can't.
+    /// Returns the reason why kernels can't be taken off the GPU, or `None` if they can.
     pub(crate) fn no_eviction(&self) -> Option<&str> {
         self.no_eviction.as_deref()
     }
@@ -249,7 +249,7 @@ impl Gpus {
     }
 }
 
-/// Access to GPUs from a jail.
+/// The access to GPUs that workers have from a jail.
 impl Gpus {
     /// Returns the device files that a worker needs to use these GPUs.
     pub(crate) fn devices(&self, gpus: &[GpuId]) -> Vec<PathBuf> {
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(gpus.visible(&[GpuId(2), GpuId(1)]), "MIG-y,MIG-x");
     }
 
-    /// Returns the given faults, starting with the last one.
+    /// A source of faults that returns the given ones, starting with the last.
     struct FakeFaults(Vec<Fault>);
 
     impl FaultSource for FakeFaults {

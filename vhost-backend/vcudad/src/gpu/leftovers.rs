@@ -3,7 +3,8 @@
 //! NVIDIA's driver frees a process's memory, and stops its kernels, when the last descriptor of its
 //! devices is closed (observed on an H200). A worker that a guest has taken over can pass its
 //! descriptors to its VM's device process. Until all copies are closed, the driver reports the
-//! memory and the GPU time of those kernels under the process ID of the ended worker. No I/O.
+//! memory and the GPU time of those kernels under the process ID of the ended worker. This module
+//! does no I/O.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +18,9 @@ use memory_ledger::{GpuId, VmId};
 /// The memory of a worker that exits normally is freed within 0.1 s. If an ended worker is still in
 /// this many samples, something keeps its memory.
 const SAMPLES: u32 = 5;
-/// An ended worker is forgotten once this many samples in a row don't contain it. The first such
-/// sample may have been taken before the worker ended, and the GPU time that it used after the
-/// sample before that is reported after the second.
+/// An ended worker is forgotten once this many samples in a row don't contain it. Fewer aren't
+/// enough: the first such sample may have been taken before the worker ended, and the GPU time that
+/// the worker has used since the sample before that is reported only after the second one.
 const GONE: u32 = 3;
 /// Maximum number of entries per VM. The rate limit on session starts allows for fewer than 300 within
 /// the time that it takes until a VM ends.
@@ -44,12 +45,12 @@ struct Entry {
 /// A VM's ended workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OfVm {
-    /// The VM's name, which is reported after its removal.
+    /// The VM's name, which is still needed in reports after the VM's removal.
     name: String,
     all: Vec<Entry>,
 }
 
-/// The ended workers, for a broker that replaces this one.
+/// The record of the ended workers, for a broker that replaces this one.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct LeftoversRecord(Vec<(VmId, OfVm)>);
 
@@ -63,13 +64,13 @@ impl LeftoversRecord {
     }
 }
 
-/// Which processes must end, so that the driver frees what a worker has left.
+/// The processes that must end, so that the driver frees the memory that a worker has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     /// The VM's device process and its workers must end.
     End,
-    /// The VM's processes have ended, and the driver still reports the worker. Another process has
-    /// its descriptors.
+    /// The VM's processes have ended, and the driver still reports the worker, so another process
+    /// has the worker's descriptors. The VM must fail.
     Fail,
 }
 
@@ -79,12 +80,12 @@ pub(crate) struct Remaining {
     pub(crate) vm: VmId,
     pub(crate) name: String,
     pub(crate) gpu: GpuId,
-    /// One of the processes.
+    /// The process ID of one of the workers.
     pub(crate) pid: u32,
-    /// The memory of all of them.
+    /// The memory of all of these workers, in bytes.
     pub(crate) bytes: u64,
     pub(crate) step: Step,
-    /// False if this was reported before.
+    /// False if all of these workers were reported before.
     pub(crate) is_new: bool,
 }
 
@@ -93,25 +94,26 @@ pub(crate) struct Remaining {
 pub(crate) struct Leftovers {
     of_vm: BTreeMap<VmId, OfVm>,
     touched: Touched<VmId>,
-    /// Whether there are samples.
+    /// Whether NVML delivers samples.
     is_sampled: bool,
 }
 
 impl Leftovers {
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> LeftoversRecord {
         LeftoversRecord(self.of_vm.iter().map(|(vm, of)| (*vm, of.clone())).collect())
     }
 
-    /// Continues with the ended workers of the broker that this one replaces.
+    /// Takes over the ended workers from the broker that this one replaces.
     pub(crate) fn restore(record: LeftoversRecord) -> Self {
         Self { of_vm: record.0.into_iter().collect(), ..Self::default() }
     }
 
-    /// Returns the VMs whose ended workers have changed since the last call, with these workers.
+    /// Returns the VMs whose ended workers have changed since the last call, with the current ended
+    /// workers.
     pub(crate) fn take_changes(&mut self) -> Vec<(VmId, OfVm)> {
         let now = |vm: VmId| (vm, self.of_vm.get(&vm).cloned().unwrap_or_default());
-        // The whole table is never touched.
+        // The keys are never `None`, because nothing calls `add_all` for this table.
         self.touched.take().unwrap_or_default().into_iter().map(now).collect()
     }
 
@@ -120,7 +122,7 @@ impl Leftovers {
         self.is_sampled = is_sampled;
     }
 
-    /// Adds a VM's worker that has ended.
+    /// Adds a worker of a VM, which has ended.
     pub(crate) fn add(&mut self, vm: VmId, name: &str, pid: u32, gpus: &[GpuId]) {
         if !self.is_sampled || pid == 0 {
             return;
@@ -129,7 +131,7 @@ impl Leftovers {
         of.name = name.to_owned();
         for gpu in gpus {
             if of.all.len() >= MAX {
-                // Those that the driver has reported stay.
+                // Drop the oldest worker that the driver hasn't reported.
                 let Some(first) = of.all.iter().position(|one| one.listed == 0) else { break };
                 of.all.remove(first);
             }
@@ -148,15 +150,16 @@ impl Leftovers {
         self.of_vm.iter().flat_map(of)
     }
 
-    /// Returns the bytes that ended workers use on a GPU although nothing should keep them.
+    /// Returns the bytes that ended workers still use on a GPU after the driver should have freed
+    /// them.
     pub(crate) fn held(&self, gpu: GpuId) -> u64 {
         let all = self.of_vm.values().flat_map(|of| &of.all);
         let held = all.filter(|one| one.gpu == gpu && one.listed >= SAMPLES);
         held.fold(0, |sum, one| sum.saturating_add(one.bytes))
     }
 
-    /// Adds a sample of a GPU. `is_process` returns true if a process with this ID exists, so that
-    /// the ID has been reused. Returns the VMs for which a [`Step`] is due.
+    /// Adds a sample of a GPU. `is_process` returns true if a process with this ID exists, which
+    /// means that the ID has been reused. Returns the VMs for which a [`Step`] is due.
     pub(crate) fn add_sample(
         &mut self,
         gpu: GpuId,
@@ -189,10 +192,10 @@ impl Leftovers {
 }
 
 impl Entry {
-    /// Adds a sample. Returns false if the worker has left nothing.
+    /// Adds a sample. Returns false if the worker must be forgotten.
     fn stays(&mut self, sample: &MemorySample, is_process: impl Fn(u32) -> bool) -> bool {
         match sample.process_bytes(self.pid) {
-            // The reported memory can be another process's.
+            // The process ID was reused, so the reported memory can be that of the new process.
             Some(_) if is_process(self.pid) => return false,
             Some(bytes) => {
                 (self.listed, self.absent) = (self.listed.saturating_add(1), 0);
@@ -223,8 +226,8 @@ mod tests {
         leftovers
     }
 
-    /// Adds this many samples that contain these processes. Returns the numbers of the samples
-    /// after which a [`Step`] is due, with that step.
+    /// Adds `samples` samples that contain the processes `pids`. Returns the numbers of the samples
+    /// after which a [`Step`] is due, with the step, and whether it's new.
     fn add(leftovers: &mut Leftovers, pids: &[u32], samples: usize) -> Vec<(usize, Step, bool)> {
         let mut found = Vec::new();
         for number in 1..=samples {
@@ -244,7 +247,7 @@ mod tests {
         assert_eq!(leftovers.on(GPU).collect::<Vec<_>>(), [Leftover { vm: VM, pid: 8 }]);
         assert_eq!(add(&mut leftovers, &[], 2), []);
         assert!(leftovers.of_vm.is_empty() && leftovers.record().0.is_empty());
-        // The other broker is told.
+        // The change is recorded for another broker.
         assert_eq!(leftovers.take_changes(), [(VM, OfVm::default())]);
     }
 
@@ -259,7 +262,7 @@ mod tests {
             add(&mut leftovers, &[7], 10),
             [(5, Step::Fail, false), (10, Step::Fail, false)]
         );
-        // It ends with the descriptor.
+        // Once the descriptor is closed, the driver no longer reports the worker.
         assert_eq!(add(&mut leftovers, &[], 3), []);
         assert_eq!((leftovers.on(GPU).count(), leftovers.held(GPU)), (0, 0));
     }

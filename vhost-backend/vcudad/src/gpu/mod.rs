@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `devices` | the device files of GPUs |
 //! | `gpus`, `faults`, `driver`, `nvidia` | the GPUs and their faults; the driver library, and whether it's NVIDIA's |
-//! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
-//! | `mps`, `mps_group`, `fair_share` | clients of MPS; VMs that are one to the scheduler; promised shares |
+//! | `compute`, `scheduler` | the scheduler thread; its interface with the broker's ids |
+//! | `mps`, `mps_group`, `fair_share` | clients of MPS; VMs that the scheduler treats as one; promised shares |
 //! | `nvml`, `audit`, `comparison`, `leftovers`, `time_account` | NVML; the comparison of its samples with the ledger and the scheduler; ended workers that the driver still reports |
 
 pub(crate) mod audit;

@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(of(&spec, true), None);
         spec.compute.max = Percent::from_basis_points(2500);
         assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), None));
-        // The lower of the two limits applies.
+        // If the VM has a cap and a thread percentage, the lower of the two limits applies.
         spec.mps.active_thread_percentage = percent(10);
         assert_eq!((of(&spec, true), of(&spec, false)), (percent(10), percent(10)));
         spec.mps.active_thread_percentage = percent(50);

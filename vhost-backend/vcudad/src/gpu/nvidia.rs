@@ -39,7 +39,7 @@ pub(crate) fn find(
         Ok(library) => return Ok(Some(library)),
         Err(reason) => reason,
     };
-    // The driver may have been loaded in the meantime.
+    // Look for hardware again, because the driver may have been loaded since the first check.
     let Some(hardware) = hardware(root) else {
         tracing::info!("no NVIDIA device: {reason}");
         return Ok(None);

@@ -112,8 +112,8 @@ impl Scheduler {
         }
     }
 
-    /// Pauses a VM, which takes it off its GPUs, or lets it continue. `workers` are the VM's. If the
-    /// scheduler is off, this has no effect.
+    /// Pauses a VM, which takes it off its GPUs, or lets it continue. `workers` are the VM's
+    /// workers. If the scheduler is off, this has no effect.
     pub(crate) fn set_paused(
         &mut self,
         id: VmId,
@@ -121,7 +121,7 @@ impl Scheduler {
         workers: impl Iterator<Item = WorkerId>,
     ) {
         match self.is_in_group(id) {
-            // The other VMs in the group continue.
+            // Pause only this VM's workers, so that the other VMs in the group continue.
             true => workers.for_each(|worker| self.compute.set_worker_paused(worker, paused)),
             false => self.compute.set_paused(VmKey(id.0), paused),
         }
@@ -174,8 +174,8 @@ impl Scheduler {
         self.compute.end_start();
     }
 
-    /// Publishes the current state of all VMs as trace points. Returns the names that belong to the
-    /// keys in them.
+    /// Publishes the current state of all VMs as trace points. Returns the VMs' names by the keys
+    /// that the trace points contain.
     pub(crate) fn trace_all(&self, vms: &Vms) -> TraceNames {
         self.compute.trace_all();
         self.names(vms)
@@ -201,19 +201,20 @@ impl Scheduler {
         if !self.enabled || self.is_in_group(id) {
             return None;
         }
-        // Without statistics, the VM has just been added.
+        // If there are no statistics, the VM has just been added.
         let stats = self.compute.stats_of(VmKey(id.0), gpu_key(gpu));
         Some(stats.map_or(0, |stats| stats.share_1s.min(WHOLE)))
     }
 
-    /// Returns the fraction of the last second for which a worker had work on a GPU, in units of 0.01%,
-    /// as counted by the worker. It counts kernels that are evicted as work.
+    /// Returns the fraction of the last second for which a worker had work on a GPU, in units of
+    /// 0.01%, as counted by the worker. The worker counts its kernels as work even while they're
+    /// evicted.
     pub(crate) fn worker_share(&self, worker: WorkerId, gpu: GpuId) -> u32 {
         self.compute.worker_share(worker, gpu_key(gpu))
     }
 
-    /// Returns what slows a VM down on a GPU. Returns `None` in the same cases as
-    /// [`Self::utilization`].
+    /// Returns the reasons for which a VM is slowed down on a GPU. Returns `None` in the same cases
+    /// as [`Self::utilization`].
     pub(crate) fn slowed(&self, id: VmId, gpu: GpuId) -> Option<VmSlowed> {
         if !self.enabled || self.is_in_group(id) {
             return None;
@@ -250,9 +251,9 @@ impl Scheduler {
         PromisedShares(keys.into_iter().filter_map(part).collect())
     }
 
-    /// Returns what the scheduler has counted of a VM's usage of a GPU, since the scheduler was
-    /// started or the VM was added. If the VM is in a group, returns the usage of the whole group,
-    /// since the group was created.
+    /// Returns a VM's usage of a GPU as counted by the scheduler since it was started or the VM was
+    /// added. If the VM is in a group, returns the usage of the whole group since the group was
+    /// created.
     pub(crate) fn counters(&self, id: VmId, gpu: GpuId) -> Counters {
         let stats = self.compute.stats_of(self.groups.key_of(id), gpu_key(gpu));
         stats.map_or(Counters::default(), |stats| Counters {

@@ -37,8 +37,8 @@ pub(crate) struct TimeAccount {
 
 impl TimeAccount {
     /// Adds a sample: in `elapsed`, the VM has used the GPU for `used`. Returns the time that the
-    /// VM has used beyond its charge, if that reaches the limit. It's then counted from zero again,
-    /// so that it's returned rarely.
+    /// VM has used beyond its charge, if that reaches the limit. The excess is then counted from
+    /// zero again, so that it's reported rarely.
     pub(crate) fn add(
         &mut self,
         used: Duration,
@@ -49,7 +49,8 @@ impl TimeAccount {
             *self = Self::default();
             return None;
         }
-        // If the charge has decreased, the scheduler has lost its statistics.
+        // If the charge has decreased, the scheduler has lost its statistics. Treat all of the
+        // elapsed time as charged.
         let before = self.charged.replace(charge.total)?;
         let charged = charge.total.checked_sub(before).unwrap_or(elapsed);
         let allowed = charged + elapsed / TOLERANCE + self.unused;
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn samples_may_be_late_and_coarse() {
-        // The driver reports what was charged two seconds before.
+        // The driver reports GPU time two seconds after it was charged.
         let busy = |second: i32| if (second / 7) % 2 == 0 && second >= 0 { 100 } else { 0 };
         assert_eq!(found((0..1000).map(|second| (busy(second - 2), busy(second)))), NEVER);
         // Six samples a second, each of which attributes all of its time to one process.

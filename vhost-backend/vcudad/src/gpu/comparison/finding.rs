@@ -16,9 +16,9 @@ pub(crate) struct Booked {
     /// Bytes in this account that no other worker shares.
     pub(crate) alone: u64,
     /// The VM whose account on this GPU includes these bytes. If the GPU isn't one of the worker's,
-    /// the VM of the worker's session.
+    /// this is the VM of the worker's session.
     pub(crate) vm: Option<VmId>,
-    /// True if the GPU is one of the worker's. On any other GPU, it may use no memory at all.
+    /// True if the GPU is one of the worker's. On any other GPU, the worker may not use any memory.
     pub(crate) is_own: bool,
 }
 

@@ -9,8 +9,9 @@ const LIMIT: u32 = 10;
 /// Number of samples in a row that are too high before an excess of processes is certain.
 pub(super) const SAMPLES: u32 = 2;
 
-/// Rises with each sample that is too high, and falls more slowly with each that isn't. So a
-/// process that returns to its limits only for some samples still reaches the level of certainty.
+/// A level of suspicion. It rises with each sample that is too high, and falls more slowly with
+/// each sample that isn't. A process that keeps to its limits only in some samples therefore still
+/// reaches [`LIMIT`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level(u32);
 
@@ -45,8 +46,8 @@ impl<K> Default for Suspicion<K> {
 }
 
 impl<K: Copy + Eq + Hash> Suspicion<K> {
-    /// Adds a sample, which is too high for the keys in `high`. The levels of keys for which
-    /// `is_unclear` returns true don't fall.
+    /// Adds a sample. It's too high for the keys in `high`. For the other keys, the level falls,
+    /// unless `is_unclear` returns true.
     pub(super) fn add(&mut self, high: &HashSet<K>, is_unclear: impl Fn(K) -> bool) {
         for (key, level) in &mut self.0 {
             if !high.contains(key) && !is_unclear(*key) {

@@ -1,9 +1,9 @@
 //! Compares the memory that the driver reports for no process with the charges of VMs.
 //!
 //! Exported memory whose creator has released it is reported for no process as long as a descriptor
-//! of it is open, even if others have mapped it (measured on an H200, 580.159.04). That is normal if
-//! the VM is charged for it. The GPU's total contains it. It can outlive all sessions of its VM: the
-//! descriptor may be open in the VM's device process.
+//! of it is open, even if others have mapped it (measured on an H200, 580.159.04). Such memory is
+//! normal if the VM is charged for it. It's included in the GPU's total. It can outlive all
+//! sessions of its VM, because the descriptor may be open in the VM's device process.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -29,18 +29,19 @@ pub(super) struct Floor {
 }
 
 impl Floor {
-    /// Returns the number of unexplained `bytes` beyond the lowest number so far. `all` also
-    /// includes explained bytes. Only `all` lowers that number after the first sample: otherwise, a
-    /// VM could lower it with charges for memory that it doesn't use, and so make other memory look
-    /// like an excess.
+    /// Returns how many of the unexplained `bytes` are above the lowest number so far. `all` also
+    /// includes explained bytes. After the first sample, only `all` can lower the lowest number.
+    /// Otherwise, a VM could lower it with charges for memory that it doesn't use, and so make
+    /// other memory look like an excess.
     pub(super) fn excess(&mut self, bytes: u64, all: u64) -> u64 {
         let lowest = self.lowest.get_or_insert(bytes);
         *lowest = (*lowest).min(all);
         bytes.saturating_sub(*lowest)
     }
 
-    /// Counts a sample, which may be too high. Returns `Some(true)` once enough recent samples
-    /// were, `Some(false)` once none was, and `None` if the answer hasn't changed.
+    /// Counts a sample. `is_above` says whether the sample is too high. Returns `Some(true)` once
+    /// enough recent samples were too high, `Some(false)` once none of them was, and `None` if the
+    /// answer hasn't changed.
     pub(super) fn is_above(&mut self, is_above: bool, samples: u32) -> Option<bool> {
         match is_above {
             true => self.level.raise(samples),
@@ -58,12 +59,12 @@ pub(super) struct Unreported {
     floor: Floor,
     /// The VMs that have used the GPU since the last comparison.
     users: BTreeSet<VmId>,
-    /// The VMs that can be responsible: all that have used the GPU since no recent sample was too
-    /// high.
+    /// The VMs that can be responsible for an excess. They have used the GPU since the last time
+    /// when no recent sample was too high.
     possible: BTreeSet<VmId>,
     /// Number of samples in a row in which only processes of VMs used the GPU.
     alone: u32,
-    /// The VM that should have ended.
+    /// The VM that was last reported as responsible, and must end.
     ended: Option<VmId>,
     /// Whether the latest sample is too high.
     is_high: bool,
@@ -76,12 +77,12 @@ impl Unreported {
         self.users.extend(vms);
     }
 
-    /// Returns true if the latest sample contains memory that can be this VM's.
+    /// Returns true if the latest sample contains memory that may belong to this VM.
     pub(super) fn is_suspect(&self, vm: VmId) -> bool {
         self.is_high && self.possible.contains(&vm)
     }
 
-    /// `charged` returns the charge of a VM.
+    /// Compares a sample with the charges of VMs. `charged` returns the charge of a VM.
     pub(super) fn compare(
         &mut self,
         sample: &MemorySample,
@@ -151,13 +152,14 @@ mod tests {
     const A: VmId = VmId(1);
     const B: VmId = VmId(2);
 
-    /// A worker that uses 1 GiB, which its VM is charged for.
+    /// Returns the account of a worker that uses 1 GiB, for which its VM is charged.
     fn worker(pid: u32, vm: Option<VmId>) -> Booked {
         let bytes = 1024 * MIB;
         Booked { worker: pid.into(), pid, bytes, alone: bytes, vm, is_own: true }
     }
 
-    /// A sample in which each process uses 1 GiB, and `more` is used by nobody.
+    /// Returns a sample in which each process uses 1 GiB, and `more` bytes are in use that the
+    /// driver reports for no process.
     fn sample(pids: &[u32], more: u64) -> MemorySample {
         let bytes = 1024 * MIB;
         let processes = pids.iter().map(|pid| ProcessMemory { pid: *pid, bytes }).collect();
@@ -165,7 +167,8 @@ mod tests {
         MemorySample { used, processes, is_complete: true }
     }
 
-    /// Returns the first finding in up to 20 samples, and the number of samples.
+    /// Compares a sample up to 20 times. Returns the first finding, and the number of samples until
+    /// then.
     fn first(
         unreported: &mut Unreported,
         sample: &MemorySample,
@@ -176,7 +179,7 @@ mod tests {
         (1..=20).find_map(next)
     }
 
-    /// Returns the VM that must end.
+    /// Returns the VM that a finding holds responsible, and that must end.
     fn ended(found: Option<(Finding, u32)>) -> Option<Option<VmId>> {
         found.map(|(finding, _)| match finding {
             Finding::Unreported { guilty, .. } => guilty,
@@ -211,7 +214,7 @@ mod tests {
             assert_eq!(first(&mut unreported, &before, &booked, 1024 * MIB), None);
             assert_eq!(ended(first(&mut unreported, &sampled, &booked, 1024 * MIB)), Some(None));
             assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
-            // Now it can't be anybody else.
+            // Now only VM A can be responsible.
             let found = first(&mut unreported, &much(&[1]), &booked, 1024 * MIB);
             assert_eq!(ended(found), Some(Some(A)));
         }
@@ -241,7 +244,7 @@ mod tests {
         assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
         unreported.add_users([A].into_iter());
         is_nobody(&mut unreported);
-        // Once the excess has gone, new memory can only belong to VM B.
+        // Once the excess is gone, new memory can only belong to VM B.
         let settled = first(&mut unreported, &sample(&[2], 0), &last, charged);
         assert_eq!(settled, Some((Finding::Explained, 10)));
         assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
@@ -274,8 +277,8 @@ mod tests {
         assert_eq!(guilty, Some(Some(A)));
     }
 
-    /// Charges for memory that a VM doesn't use don't lower the number of bytes that count as no
-    /// VM's.
+    /// A VM's charges for memory that it doesn't use don't lower the number of bytes that count as
+    /// memory of no VM.
     #[test]
     fn charges_without_use_do_not_lower_what_belongs_to_nobody() {
         let (booked, nobodys) = ([worker(1, Some(A))], 2 * SLACK);

@@ -50,12 +50,13 @@ pub(super) fn excesses<'a>(
     vms.into_iter().filter_map(excess).collect()
 }
 
-/// The excess that was last reported for each VM, and the workers that should have ended.
+/// For each VM, the excess that was last reported, and the workers that must end because of it.
 #[derive(Debug, Default)]
 pub(super) struct Reported(HashMap<VmId, (u64, Vec<WorkerId>)>);
 
 impl Reported {
-    /// Returns the excesses that must be reported, and the VMs that no longer have one.
+    /// Returns a finding for each excess that must be reported, and for each VM that no longer has
+    /// one.
     pub(super) fn changes(
         &mut self,
         excesses: BTreeMap<VmId, Excess>,
@@ -92,7 +93,7 @@ mod tests {
     const VM: VmId = VmId(1);
     const SLACK: u64 = 256;
 
-    /// Compares successive samples.
+    /// Compares successive samples with the charges, as the audit does.
     #[derive(Default)]
     struct Whole {
         reported: Reported,
@@ -114,7 +115,8 @@ mod tests {
         }
     }
 
-    /// A worker of the VM that holds 1000 bytes that all of them share, and nothing else.
+    /// Returns the account of a worker that holds only 1000 bytes, which all workers of the VM
+    /// share.
     fn sharing(worker: WorkerId) -> Booked {
         let pid = worker as u32;
         Booked { worker, pid, bytes: 1000, alone: 0, vm: Some(VM), is_own: true }
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(compare(1000), []);
         let excess = |seen, workers| Finding::VmExcess { vm: VM, seen, charged: 1000, workers };
         assert_eq!(compare(1000), [excess(7000, (1..=6).collect())]);
-        // They are ending.
+        // The workers in the finding are ending, so it isn't reported again.
         assert_eq!(compare(1000), []);
         for _ in 0..9 {
             assert_eq!(compare(179), []);

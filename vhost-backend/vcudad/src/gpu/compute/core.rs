@@ -57,11 +57,11 @@ impl Counters {
     }
 }
 
-/// How long a worker that is about to be started for a VM waits for the VM's window.
+/// Maximum time for which the start of a worker waits for its VM's window.
 const START_WITHIN: Nanos = 500 * MS;
 
-/// A warm worker that is started to replace one that a session of `vm` has taken. It creates a
-/// context on the GPU, which can disturb latency VMs.
+/// The start of a warm worker, which replaces one that a session of `vm` has taken. The new worker
+/// creates a context on the GPU, which can disturb latency VMs.
 struct Start {
     vm: VmKey,
     gpu: GpuKey,
@@ -82,7 +82,8 @@ struct VmGpu {
     gate: GateSetting,
     /// How much copy work the VM may have in flight per stream while its gates are closed.
     copies: Nanos,
-    /// Sums of the counters of workers that have exited. Each [`Start`] counts as a context, too.
+    /// Sums of the counters of workers that have exited. Each [`Start`] also counts as a context
+    /// that was begun.
     past: Counters,
     /// True if the VM's kernels should have short time slices.
     short_slices: bool,
@@ -158,8 +159,8 @@ impl Core {
             let timed = |share: &Share| share.kernel_timeout.is_some();
             let changed = timed(&vm_gpu.share) != timed(share);
             vm_gpu.share = *share;
-            // With a kernel_timeout, an unlimited gate must be `MEASURED` instead of `UNLIMITED`,
-            // so set the gate again.
+            // The gate of a VM that is alone depends on whether the VM has a kernel_timeout:
+            // `MEASURED` or `UNLIMITED`. This has changed, so set the gate again.
             if changed && [UNLIMITED, MEASURED].contains(&vm_gpu.gate) {
                 self.act(
                     Action {
@@ -192,8 +193,8 @@ impl Core {
         self.settle(now);
     }
 
-    /// Sends [`ComputeEvent::MayStart`] when a worker may be started for a VM: at once if no latency
-    /// VM could be disturbed, and otherwise in the VM's window.
+    /// Sends [`ComputeEvent::MayStart`] when a worker may be started for a VM. It may be started at
+    /// once if no latency VM could be disturbed, and otherwise in the VM's window.
     pub(super) fn begin_start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         if !self.vm_gpus.contains_key(&(vm, gpu)) || !self.scheduler.latency_awake(gpu, vm, now) {
             return self.events.send(ComputeEvent::MayStart);
@@ -209,8 +210,8 @@ impl Core {
         }
     }
 
-    /// Lets the worker start that waits for its VM's window, if the window is open or the worker has
-    /// waited long enough.
+    /// If a worker's start waits for its VM's window, permits the start once the window is open or
+    /// it has waited long enough.
     fn start_waiting(&mut self, now: Nanos) {
         let Some(start) = &mut self.start else { return };
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(start.vm, start.gpu)) else { return };
@@ -376,7 +377,8 @@ impl Core {
         tracing::warn!("the scheduler does not settle; continuing at its next wakeup");
     }
 
-    /// Changes the state of a VM on a GPU that traces report.
+    /// Changes the state of a VM on a GPU that appears in traces, and publishes the state if it's
+    /// different.
     fn trace(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, change: impl FnOnce(&mut TraceState)) {
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         let before = vm_gpu.state;
@@ -387,7 +389,7 @@ impl Core {
         }
     }
 
-    /// Updates why VMs wait in the states that traces report.
+    /// Updates the reasons for which VMs wait, in the states that appear in traces.
     fn trace_waits(&mut self, now: Nanos) {
         if !self.events.shared.traces.are_wanted() {
             return;
@@ -465,7 +467,8 @@ impl Core {
         }
     }
 
-    /// Takes the kernels of a VM's workers off a GPU, except those of workers that have none.
+    /// Takes the kernels of a VM's workers off a GPU. Skips workers without work in flight on that
+    /// GPU.
     fn evict(&self, vm: VmKey, gpu: GpuKey) {
         let mut workers = Vec::new();
         for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.ends.vm == vm) {
@@ -492,8 +495,8 @@ impl Core {
         }
     }
 
-    /// Changes the time slices of a VM's kernels. Like evictions, this needs the driver's number of
-    /// the GPU.
+    /// Changes the time slices of a VM's kernels. This needs the driver's number of the GPU, as
+    /// evictions do.
     fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, short: bool) {
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         vm_gpu.short_slices = short;

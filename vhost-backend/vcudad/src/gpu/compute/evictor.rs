@@ -25,8 +25,8 @@ use rm_control::{Channel, Client, RmError};
 
 /// An order that takes longer than this has failed.
 const DEADLINE: Nanos = SEC;
-/// How long softgpu's kernels may take to stop. Meanwhile, the order is late. On an emulated machine,
-/// their threads may not run for seconds.
+/// How long softgpu's kernels may take to stop. On an emulated machine, their threads may not run
+/// for seconds. After [`DEADLINE`], the order counts as late until they stop.
 const OBEYS_WITHIN: Nanos = 10 * SEC;
 /// How long the message that a worker has freed a channel may take to arrive.
 const FREED_WITHIN: Nanos = 20 * MS;
@@ -36,7 +36,7 @@ const POLL: Duration = Duration::from_micros(50);
 
 /// The driver's operations. It's a trait so that tests need no GPU.
 pub(crate) trait Channels: Send + Sync {
-    /// Takes the channels' kernels off a GPU, which is given by the driver's number.
+    /// Takes the channels' kernels off a GPU. `gpu` is the driver's number of the GPU.
     fn disable(&self, gpu: u32, channels: &[Channel]) -> Result<(), RmError>;
     /// Lets the channels' kernels continue. Has no effect on channels that aren't disabled.
     fn enable(&self, gpu: u32, channels: &[Channel]) -> Result<(), RmError>;
@@ -61,7 +61,8 @@ pub(crate) struct Eviction {
 }
 
 impl Eviction {
-    /// Lets a worker's kernels continue on all GPUs, from which another broker may have taken them.
+    /// Lets a worker's kernels continue on all GPUs. Another broker may have taken them off the
+    /// GPUs.
     pub(crate) fn enable(&self, objects: &WorkerObjects) -> Result<(), RmError> {
         let Some(driver) = &self.channels else { return Ok(()) };
         for gpu in self.gpus.values() {
@@ -76,7 +77,7 @@ impl Eviction {
 
 /// A worker's kernels on a GPU.
 pub(super) enum Kernels {
-    /// Kernels in the channels among these driver objects.
+    /// The kernels in those of these driver objects that are channels.
     Channels(WorkerObjects),
     /// softgpu's kernels, which obey orders in the gate page, in the entry for this device ordinal.
     Gate(Arc<GateMap>, usize),
@@ -84,8 +85,8 @@ pub(super) enum Kernels {
 
 /// Kernels that are off a GPU.
 enum Off {
-    /// The worker's driver objects, and the channels that were disabled. A channel that the worker
-    /// has freed is no longer among the objects.
+    /// The worker's driver objects, and the channels that were disabled. If the worker has freed
+    /// one of these channels since, the objects no longer contain it.
     Channels(WorkerObjects, Vec<Channel>),
     Gate(Arc<GateMap>, usize),
 }
@@ -108,7 +109,8 @@ impl Order {
         }
     }
 
-    /// Returns what a trace says when the order has been carried out, and the VM.
+    /// Returns the VM that the order concerns, and the change that a trace shows once the order has
+    /// been carried out.
     fn change(&self) -> Option<(VmKey, TraceChange)> {
         match self {
             Self::Evict(vm, _) => Some((*vm, TraceChange::Evicted)),
@@ -134,7 +136,7 @@ struct Lane {
 }
 
 impl Evictor {
-    /// Starts the threads. Workers whose eviction fails are reported with `events`.
+    /// Starts the threads. They report workers whose eviction fails through `events`.
     pub(super) fn start(eviction: &Eviction, events: &EventSender) -> io::Result<Self> {
         let mut lanes = BTreeMap::new();
         for (gpu, number) in &eviction.gpus {
@@ -151,7 +153,8 @@ impl Evictor {
             let (since, key) = (busy_since.clone(), gpu.0);
             let name = format!("evictor {number}");
             let thread = std::thread::Builder::new().name(name).spawn(move || {
-                // The scheduler's thread reports a failure.
+                // Ignore a failure here, because the scheduler's thread makes the same call and
+                // reports it.
                 let _ = run_promptly();
                 for order in incoming {
                     let (name, change, began) = (order.name(), order.change(), gate::now());
@@ -181,7 +184,8 @@ impl Evictor {
         Ok(Self(lanes))
     }
 
-    /// Returns true if kernels can be evicted from this GPU. If an order takes too long, they can't.
+    /// Returns true if kernels can be evicted from this GPU. While an order takes too long, they
+    /// can't.
     pub(super) fn works(&self, gpu: GpuKey, now: Nanos) -> bool {
         self.0.contains_key(&gpu) && !self.is_late(gpu, now)
     }
@@ -197,7 +201,8 @@ impl Evictor {
         since != 0 && now.saturating_sub(since) > DEADLINE
     }
 
-    /// Takes kernels of a VM's workers off a GPU. None of the workers may be off it already.
+    /// Takes kernels of a VM's workers off a GPU. None of these workers may already be off this
+    /// GPU.
     pub(super) fn evict(&self, vm: VmKey, gpu: GpuKey, workers: Vec<(WorkerId, Kernels)>) {
         self.order(gpu, Order::Evict(vm, workers));
     }
@@ -222,7 +227,7 @@ impl Evictor {
 
     fn order(&self, gpu: GpuKey, order: Order) {
         if let Some(lane) = self.0.get(&gpu) {
-            // The thread ends only with this object.
+            // Sending can't fail: the thread runs until this object is dropped.
             let _ = lane.orders.send(order);
         }
     }
@@ -233,7 +238,7 @@ impl Drop for Evictor {
     fn drop(&mut self) {
         for Lane { orders, thread, .. } in std::mem::take(&mut self.0).into_values() {
             drop(orders);
-            // Panics of the thread are caught there.
+            // The thread catches and logs its panics, so ignore the result.
             let _ = thread.join();
         }
     }
@@ -245,8 +250,9 @@ struct Thread {
     channels: Option<Arc<dyn Channels>>,
     events: EventSender,
     exited: Arc<Mutex<HashSet<WorkerId>>>,
-    /// The kernels that are off the GPU and the VM, by worker. Channels are recorded before they are
-    /// disabled, because the driver counts disables: each needs an enable.
+    /// For each worker whose kernels are off the GPU: its VM, and the kernels. Channels are
+    /// recorded before they are disabled, because the driver counts disables and each of them needs
+    /// an enable.
     off: HashMap<WorkerId, (VmKey, Off)>,
 }
 
@@ -302,8 +308,9 @@ impl Thread {
         let all: Vec<_> = lists.iter().flat_map(|(.., channels)| channels).copied().collect();
         let Err(error) = driver.disable(self.number, &all) else { return };
         tracing::debug!("cannot evict all workers at once: {error}");
-        // A worker may have exited or freed a channel. Some of the channels may be disabled now, so
-        // enable each of them, which has no effect on the others, and disable it again.
+        // The call may have failed because a worker has exited or freed a channel. Some of the
+        // channels may be disabled now. So enable each channel, which has no effect if it isn't
+        // disabled, and disable it again.
         for (worker, objects, channels) in lists {
             let change = |channel: &[Channel]| {
                 let _ = driver.enable(self.number, channel);
@@ -336,7 +343,7 @@ impl Thread {
 
     /// Changes one channel after the other. Changing a channel that the worker has freed fails.
     /// That isn't an error, but the supervisor's message about the freed channel may arrive a
-    /// little later, so waits for it.
+    /// little later, so this waits for that message before it returns an error.
     fn change_each(
         &self,
         objects: &WorkerObjects,
@@ -372,7 +379,7 @@ impl Thread {
         if driver.enable(self.number, &all).is_ok() {
             return;
         }
-        // Enabling a channel again has no effect.
+        // The call may have enabled some of the channels. Enabling them again has no effect.
         for (worker, objects, channels) in lists {
             let enable = |channel: &[Channel]| driver.enable(self.number, channel);
             if let Err(error) = self.change_each(&objects, &channels, enable) {
@@ -381,7 +388,8 @@ impl Thread {
         }
     }
 
-    /// Reports a worker whose kernels may be on the GPU or off it. If it still exists, it must end.
+    /// Reports a worker for which it's unknown whether its kernels are on the GPU. If the worker
+    /// still exists, it must end.
     fn fail(&mut self, worker: WorkerId, error: &dyn std::fmt::Display) {
         self.off.remove(&worker);
         tracing::debug!(worker, "cannot evict or restore: {error}");
@@ -440,7 +448,7 @@ mod tests {
         }
     }
 
-    /// A worker with one channel, whose client has the worker's number.
+    /// Returns a worker with one channel, whose client has the worker's number.
     fn worker(id: WorkerId) -> (WorkerId, Kernels) {
         let client = id as u32;
         let mut objects = Objects::new();

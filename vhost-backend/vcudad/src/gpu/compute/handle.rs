@@ -52,7 +52,7 @@ impl ComputeHandle {
         let thread = std::thread::Builder::new().name("scheduler".into());
         let thread = thread.spawn(move || {
             thread::supervise(&incoming, &sender, &evictor);
-            // The threads that evict kernels end with this object.
+            // Dropping the evictor ends the threads that evict kernels.
             drop(evictor);
         });
         (handle.commands, handle.thread) = (Some(commands), Some(thread?));
@@ -79,8 +79,8 @@ impl ComputeHandle {
         Ok((handle, sender))
     }
 
-    /// Lets all evicted kernels continue, and stops the threads. The gates stay as they are. Fails if
-    /// that takes too long.
+    /// Lets all evicted kernels continue, and stops the threads. The gates stay as they are. Fails
+    /// if the threads take too long to stop.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         self.commands = None;
         notify(&self.shared.commands_fd);
@@ -184,14 +184,14 @@ impl ComputeHandle {
         self.send(Command::RemoveWorker(id));
     }
 
-    /// Asks when a worker may be started because of a VM. [`ComputeEvent::MayStart`] is the answer.
-    /// When the worker is ready or has ended, call [`Self::end_start`] before asking for another
-    /// worker.
+    /// Requests the start of a worker to replace one that a session of `vm` has taken.
+    /// [`ComputeEvent::MayStart`] says when the worker may be started. When it is ready or has
+    /// ended, call [`Self::end_start`] before requesting another start.
     pub(crate) fn begin_start(&self, vm: VmKey, gpu: GpuKey) {
         self.send(Command::BeginStart(vm, gpu));
     }
 
-    /// Reports that the worker that was started because of a VM is ready or has ended.
+    /// Reports that the worker whose start was requested is ready or has ended.
     pub(crate) fn end_start(&self) {
         self.send(Command::EndStart);
     }
@@ -205,8 +205,9 @@ impl ComputeHandle {
         })
     }
 
-    /// Returns the fraction of the last second for which a worker had work on a GPU, in basis points,
-    /// as counted by the worker. It counts kernels that are evicted as work.
+    /// Returns the fraction of the last second for which a worker had work on a GPU, in basis
+    /// points, as counted by the worker. The worker counts its kernels as work even while they're
+    /// evicted.
     pub(crate) fn worker_share(&self, worker: WorkerId, gpu: GpuKey) -> u32 {
         self.with_stats(|stats| stats.workers.get(&(worker, gpu)).copied().unwrap_or(0))
     }

@@ -40,10 +40,10 @@ pub(crate) enum ComputeEvent {
     /// This worker's heartbeat stopped while it had work on a GPU. The service must kill the
     /// worker. Its window has already passed to another VM.
     HeartbeatLost(WorkerId),
-    /// This worker's kernels may be on the GPU or off it, because an eviction or a return failed. The
-    /// service must kill the worker, unless it exits by itself.
+    /// It's unknown whether this worker's kernels are on the GPU, because an eviction or a return
+    /// failed. The service must kill the worker, unless it exits by itself.
     EvictionFailed(WorkerId),
-    /// The worker for which [`Command::BeginStart`] was sent may be started now.
+    /// The worker whose start was requested with [`Command::BeginStart`] may be started now.
     MayStart,
     /// The thread failed and was restarted.
     Restarted,
@@ -55,7 +55,8 @@ pub(super) struct Stats {
     /// The statistics of each VM on each of its GPUs, sorted.
     pub(super) vms: Vec<GpuStats>,
     /// The fraction of the last second for which each worker had work on each of its GPUs, in basis
-    /// points, as counted by the worker. It counts kernels that are evicted as work.
+    /// points, as counted by the worker. The worker counts its kernels as work even while they're
+    /// evicted.
     pub(super) workers: BTreeMap<(WorkerId, GpuKey), u32>,
 }
 

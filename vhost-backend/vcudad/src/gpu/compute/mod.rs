@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `handle` | starts the thread and exchanges messages with it |
-//! | `message`, `shared` | commands and events; the state that both sides share |
+//! | `message`, `shared` | commands and events; the state that the service and the thread share |
 //! | `registry` | the existing VMs and workers, kept outside the thread |
 //! | `evictor` | takes kernels off GPUs, on threads of its own |
 //! | `worker` | one worker's page, bell and heartbeat |

@@ -5,7 +5,7 @@ use std::num::NonZero;
 
 use rustix::thread::set_current_timer_slack;
 
-/// The lowest real-time priority. It suffices, because VMs' threads have none.
+/// The lowest real-time priority. It suffices, because VMs' threads have no real-time priority.
 const PRIORITY: i32 = 1;
 
 /// Lets this thread run before threads without real-time priority, such as those of VMs that keep all
@@ -16,7 +16,8 @@ pub(super) fn run_promptly() -> io::Result<()> {
     // If the kernel refuses this precision, handovers are only slower, so ignore the error.
     let _ = set_current_timer_slack(NonZero::new(1000));
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the call reads only `parameters`.
+    // SAFETY: `parameters` is a valid sched_param that outlives the call, and the call only reads
+    // it.
     let failed = unsafe { libc::sched_setscheduler(0, policy, &parameters) } < 0;
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -275,7 +275,7 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
             },
             0,
         );
-        // With or without a cpu.max, the worker's window passes to another VM at once.
+        // With or without a cpu.max, the worker's window passes to another VM after [`BEAT_LOST`].
         assert_eq!(worker.check_heartbeat(false, BEAT_LOST + 1), Heartbeat::Lost);
         assert_eq!(worker.check_heartbeat(false, dead_after), Heartbeat::Unchanged);
         assert_eq!(worker.check_heartbeat(false, dead_after + 1), Heartbeat::Dead);
@@ -326,7 +326,7 @@ fn a_worker_has_used_the_time_that_it_counts_but_no_more_than_has_passed() {
     let worker = FakeWorker::start(&mut handle, 7, VmKey(1));
     let registry = handle.shared.registry();
     let mut used = Worker::new(registry.workers[&7].clone(), 0);
-    // The shares are rounded.
+    // Shares are rounded, so they may differ by one unit.
     let is_about = |used: &Worker, now, share: u32| {
         let shares: Vec<_> = used.shares(now).collect();
         assert!(shares.len() == 1 && shares[0].1.abs_diff(share) <= 1, "{shares:?}, not {share}");
@@ -428,7 +428,7 @@ fn the_threads_that_end_turns_have_real_time_priority_if_that_is_allowed() {
     let eviction =
         Eviction { channels: Some(Arc::new(Driver::default())), gpus: [(GPU, 777)].into() };
     let _compute = ComputeHandle::start(Some(&eviction), Traces::default()).unwrap();
-    // Other tests have threads named "scheduler".
+    // Check only the thread with this unique name. Other tests have threads named "scheduler", too.
     until("the thread that evicts kernels has this policy", || {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         tasks.filter_map(|task| Some(task.ok()?.path())).any(|task| {
@@ -478,10 +478,10 @@ fn a_bell_that_always_rings_does_not_starve_other_workers() {
     });
 }
 
-/// Returns the worker's duplicate of a descriptor. The worker has cleared O_NONBLOCK, which affects
-/// all duplicates.
+/// Returns a duplicate of a descriptor, as the worker has one. O_NONBLOCK is cleared as a hostile
+/// worker could do, which affects all duplicates.
 fn blocking(fd: &OwnedFd) -> std::fs::File {
-    // SAFETY: F_SETFL takes only an integer.
+    // SAFETY: F_SETFL takes only an integer, and the descriptor is open.
     assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0) }, 0);
     fd.try_clone().unwrap().into()
 }
@@ -551,7 +551,7 @@ fn a_worker_that_closes_its_descriptors_causes_no_busy_loop() {
     std::thread::sleep(Duration::from_millis(300));
     let rounds = compute.shared.rounds.load(Ordering::Relaxed) - before;
     assert!(rounds < 1000, "{rounds} rounds without work");
-    // Ringing the doorbell of a worker that has closed its ends has no effect, either.
+    // Ringing the doorbell of a worker that has closed its ends has no effect.
     page.gpus[0].held.store(1, Ordering::SeqCst);
     compute.set_vm(vm, share(50));
     until("the thread is alive", || compute.is_alive());

@@ -45,8 +45,8 @@ pub(super) fn supervise(
 ) {
     let shared = &events.shared;
     if let Err(error) = run_promptly() {
-        // If the process's limit permits real-time priorities, something else refused this one,
-        // such as a cgroup or a container, so don't suggest to raise the limit.
+        // If the process's limit permits real-time priorities, the cause is something else, such as
+        // a cgroup or a container. In that case, don't suggest raising the limit.
         let remedy = match may_use_real_time() {
             true => "",
             false => "; set LimitRTPRIO=1 in vcudad's unit",
@@ -63,8 +63,8 @@ pub(super) fn supervise(
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
             Err(_) => tracing::error!("the scheduler panicked"),
         }
-        // The new scheduler doesn't know which kernels are off their GPU. No worker may start others
-        // while there is no scheduler.
+        // Put all kernels back, because the new scheduler doesn't know which kernels are off their
+        // GPU. Close all gates, because no worker may start kernels while there is no scheduler.
         evictor.restore_all();
         for worker in shared.registry().workers.values() {
             worker.page.close_all();
@@ -113,8 +113,8 @@ impl Bells {
             tv_nsec: (ns % 1_000_000_000) as i64,
         };
         let mut ready = [const { MaybeUninit::uninit() }; BELLS];
-        // Unlike this call, epoll can wait only for whole milliseconds on older kernels. Errors are
-        // treated as no events.
+        // Wait with `poll`, because `epoll_wait` can only wait for whole milliseconds on older
+        // kernels. An error counts as no events.
         let timeout = timeout.map(timespec);
         let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], timeout.as_ref());
         let ready = epoll::wait(&self.epoll, &mut ready, Some(&timespec(0)));

@@ -34,9 +34,9 @@ pub(crate) type WorkerObjects = Arc<Mutex<Objects>>;
 /// How a worker's kernels are evicted.
 #[derive(Clone)]
 pub(crate) enum Evicts {
-    /// The worker's objects of the driver. An eviction disables those of them that are channels.
+    /// The worker's objects of the driver. An eviction disables the channels among them.
     Channels(WorkerObjects),
-    /// softgpu, in the worker, obeys orders in the gate page.
+    /// softgpu, which runs in the worker, stops its kernels when the gate page says so.
     GatePage,
 }
 
@@ -64,11 +64,11 @@ pub(super) struct WorkerEnds {
     /// The eventfd with which the worker wakes the scheduler thread. The worker can make it
     /// blocking, so the broker only watches it, and never reads or writes it.
     pub bell: Arc<OwnedFd>,
-    /// As in [`WorkerTraits`].
+    /// See [`WorkerTraits::is_throttled`].
     pub is_throttled: bool,
-    /// As in [`WorkerTraits`].
+    /// See [`WorkerTraits::evicts`].
     pub evicts: Option<Evicts>,
-    /// As in [`WorkerTraits`].
+    /// See [`WorkerTraits::is_paused`].
     pub is_paused: bool,
 }
 
@@ -86,7 +86,7 @@ pub(super) const CLOSED: GateSetting = GateSetting { mode: Mode::Closed, until: 
 /// The result of checking a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heartbeat {
-    /// The heartbeat is as it was in the last check: stopped or not.
+    /// The state of the heartbeat, running or stopped, is the same as at the last check.
     Unchanged,
     /// The heartbeat has stopped. The worker's reports are ignored until it resumes.
     Lost,
@@ -106,8 +106,8 @@ struct Use {
 }
 
 impl Use {
-    /// Adds the time that the worker has counted since the last call. It can't be longer than the time
-    /// that has passed.
+    /// Adds the time that the worker has counted since the last call. Limits it to the time that
+    /// has passed since the counters last changed.
     fn sample(&mut self, gate: &GpuGate, now: Nanos) {
         let words = [&gate.busy_ns, &gate.begun_ns, &gate.copied_ns];
         let counted = words.map(|word| word.load(Ordering::Relaxed));
@@ -125,7 +125,7 @@ pub(super) struct Worker {
     pub ends: WorkerEnds,
     /// The epoch of each gate. The copy in the page isn't used, because the worker could change it.
     epochs: [u64; MAX_GPUS],
-    /// The use of each of the worker's GPUs.
+    /// The use of each of the worker's GPUs, by device ordinal.
     uses: Vec<Use>,
     beat: u64,
     beat_since: Nanos,
@@ -190,8 +190,9 @@ impl Worker {
         let gate = &self.ends.page.gpus[ordinal];
         let grant = Grant { epoch: self.epochs[ordinal], mode: setting.mode };
         gate.open(grant, setting.until, setting.depth);
-        // Read these words after writing the grant. The worker writes them before it reads the
-        // grant, so at least one side sees what the other has written.
+        // Read `active` and `held` after writing the grant. The worker writes them before it reads
+        // the grant. So either this thread sees the worker's new values, or the worker sees the new
+        // grant.
         let wanted = match setting.mode {
             Mode::Closed => gate.active.load(Ordering::SeqCst) != 0,
             _ => gate.held.load(Ordering::SeqCst) != 0 || gate.active.load(Ordering::SeqCst) != 0,
@@ -201,8 +202,8 @@ impl Worker {
         }
     }
 
-    /// Sets the limit on copies in flight while the gate is closed. It's 0 if the worker is paused. If
-    /// copies were not allowed before and the worker holds back work, wakes the worker.
+    /// Sets the limit on copies in flight while the gate is closed. For a paused worker, sets it to
+    /// 0. If copies were not allowed before and the worker holds back work, wakes the worker.
     pub(super) fn set_copies(&self, gpu: GpuKey, depth: Nanos) {
         let Some((_, gate)) = self.gate(gpu) else { return };
         let depth = if self.ends.is_paused { 0 } else { depth };
@@ -212,8 +213,7 @@ impl Worker {
         }
     }
 
-    /// Returns true if the worker has work on this GPU that waits at its gate, and that it could start
-    /// if the gate opened.
+    /// Returns true if the worker has held work on this GPU that it could start if its gate opened.
     pub(super) fn holds(&self, gate: &GpuGate) -> bool {
         let is_ending = self.kill_at.is_some();
         gate.held.load(Ordering::SeqCst) > 0 && !is_ending && !self.ends.is_paused

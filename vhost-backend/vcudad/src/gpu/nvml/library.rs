@@ -19,7 +19,7 @@ use super::types::{
     Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory, Utilization,
 };
 
-/// NVML_NVLINK_MAX_LINKS.
+/// The maximum number of NVLinks of a GPU, NVML_NVLINK_MAX_LINKS in nvml.h.
 const MAX_NVLINKS: u32 = 18;
 /// Maximum time that one wait for faults takes, in milliseconds.
 const WAIT_MS: u32 = 1000;
@@ -98,7 +98,7 @@ impl Nvml for Library {
         let failed = query_error("the use of a GPU");
         let device = self.nvml.device_by_uuid(uuid).map_err(&failed)?;
         let samples = match device.process_utilization_stats(since_us) {
-            // No process has used the GPU.
+            // This error means that no process has used the GPU.
             Err(LibraryError::NotFound) => Vec::new(),
             samples => samples.map_err(failed)?,
         };

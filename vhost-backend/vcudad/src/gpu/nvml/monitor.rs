@@ -144,7 +144,7 @@ impl EventQueue {
         }
     }
 
-    /// Reads the time for which processes have used a GPU since `since_us`, and queues it.
+    /// Reads how much GPU time processes have used since `since_us`, and queues the result.
     fn push_time(&self, nvml: &dyn Nvml, uuid: &str, since_us: &mut Option<u64>) {
         let Some(since) = *since_us else {
             *since_us = Some(now_us());
@@ -183,7 +183,7 @@ impl EventQueue {
         }
     }
 
-    /// Waits for a fault and queues it. Returns true if the caller should wait for another one.
+    /// Waits for a fault and queues it. Returns true if the caller should wait for another fault.
     fn wait_for_fault(&self, faults: &mut dyn FaultSource) -> bool {
         match faults.next() {
             Ok(Some(fault)) => self.push(NvmlEvent::Fault(fault)),

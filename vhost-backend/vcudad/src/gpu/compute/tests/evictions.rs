@@ -30,7 +30,8 @@ impl Channels for Driver {
     }
 }
 
-/// Starts a scheduler on whose GPU a worker of VM 1 runs a kernel that never ends, and can be evicted.
+/// Starts a scheduler with one GPU, on which a worker of VM 1 runs a kernel that never ends and can
+/// be evicted.
 fn with_endless_kernel(driver: &Arc<Driver>) -> (ComputeHandle, FakeWorker) {
     let eviction = Eviction { channels: Some(driver.clone()), gpus: [(GPU, 5)].into() };
     let mut compute = ComputeHandle::start(Some(&eviction), Traces::default()).unwrap();
@@ -76,7 +77,7 @@ fn an_endless_kernel_is_evicted_and_returns() {
     assert!(stats.evictions >= 3);
 }
 
-/// Returns whether a worker may be started, according to the events since the last call.
+/// Returns whether an event since the last call permits the start of a worker.
 fn may_start(compute: &mut ComputeHandle) -> bool {
     compute.events().contains(&ComputeEvent::MayStart)
 }
@@ -107,7 +108,7 @@ fn a_worker_is_started_in_its_vms_window_and_batch_vms_wait_for_it() {
         may_start(&mut compute)
     });
     until("the batch VM's kernel is off the GPU", || driver.off.load(Ordering::SeqCst));
-    // A window would be shorter.
+    // Check for longer than a window: the kernel stays off the GPU until the start has ended.
     let since = Instant::now();
     while since.elapsed() < Duration::from_millis(100) {
         beat();
@@ -159,7 +160,7 @@ fn a_paused_vm_is_off_the_gpu_even_after_a_restart_of_the_scheduler() {
         is_off()
     });
     assert_eq!(endless.page.gpus[0].copies.load(Ordering::SeqCst), 0);
-    // A session that starts now waits, too.
+    // A session that starts during the pause waits, too.
     let new = FakeWorker::start(&mut compute, 3, VmKey(1));
     new.hold();
     compute.set_vm(VmKey(2), share(100));
