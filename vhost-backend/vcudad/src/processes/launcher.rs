@@ -16,7 +16,7 @@ use host_ipc::spawner::{NewSession, Program};
 #[derive(Clone)]
 pub(crate) struct Launcher {
     spawner: Spawner,
-    /// The jail of workers.
+    /// The jail of workers, or the reason why they have none.
     jail: JailResult,
     outputs: Outputs,
 }
@@ -75,8 +75,8 @@ impl Launcher {
         self.start(Program::Worker { visible, devices, session }, "worker", vm.as_deref())
     }
 
-    /// Continues with a process of the broker that this one replaces. Also returns the other
-    /// descriptors that the spawner keeps with it.
+    /// Takes over a process of the broker that this one replaces. Also returns the other
+    /// descriptors that the spawner keeps with the process.
     pub(crate) fn restore(
         &self,
         record: ChildRecord,

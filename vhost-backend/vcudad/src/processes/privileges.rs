@@ -28,7 +28,7 @@ pub(crate) fn choose_user(config: &Config) -> Result<Option<User>, ConfigError> 
     user_of(config).map(Some)
 }
 
-/// Returns the user as which a broker that root starts will run.
+/// Returns the user as which the broker will run if root starts it.
 pub(crate) fn user_of(config: &Config) -> Result<User, ConfigError> {
     let fail =
         |name: &str, reason: &str| Err(ConfigError::Value(format!("user '{name}' {reason}")));
@@ -49,7 +49,8 @@ pub(crate) fn user_of(config: &Config) -> Result<User, ConfigError> {
     Ok(user)
 }
 
-/// Passes on to the spawner what the configuration file permits.
+/// Sends the spawner the permissions that follow from the configuration file: sockets, directories,
+/// and user IDs.
 pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerError> {
     let control = match &config.control_socket {
         Some(path) => Some(Permit::Control {
@@ -67,7 +68,7 @@ pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerErr
     }
     if let Some(path) = config.read_socket.clone() {
         let permit = Permit::Read { path, group: read_group(config, process::is_root())? };
-        // A spawner that was started by an earlier version doesn't know it.
+        // A spawner that was started by an earlier version doesn't know this permission.
         if let Err(error) = spawner.request(Call::Permit(permit)) {
             tracing::warn!("there is no read_socket until the spawner is restarted: {error}");
         }
@@ -75,13 +76,13 @@ pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerErr
     Ok(())
 }
 
-/// Returns the group of the control socket. `None` means that of the spawner. `is_root` says whether
-/// root starts the broker.
+/// Returns the group of the control socket. `None` means the spawner's group. `is_root` says
+/// whether root starts the broker.
 pub(crate) fn control_group(config: &Config, is_root: bool) -> Result<Option<u32>, ConfigError> {
     group_of("control_group", config.control_group.as_deref(), GROUP, is_root)
 }
 
-/// Does the same for the read socket.
+/// Does the same as [`control_group`], for the read socket.
 pub(crate) fn read_group(config: &Config, is_root: bool) -> Result<Option<u32>, ConfigError> {
     group_of("read_group", config.read_group.as_deref(), READ_GROUP, is_root)
 }

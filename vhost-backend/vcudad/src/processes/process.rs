@@ -20,7 +20,7 @@ pub(crate) struct ChildProcess {
     spawner: Spawner,
     /// The child's process ID and its pidfd, once it has started.
     started: Option<(u32, OwnedFd)>,
-    /// How it ended, once it has.
+    /// How the child ended, once it has ended.
     end: Option<End>,
     /// The broker's end of the child's socket. It is non-blocking, and messages with descriptors
     /// are refused.
@@ -28,7 +28,7 @@ pub(crate) struct ChildProcess {
     output: Output,
 }
 
-/// A child process that hasn't been reaped, for a broker that replaces this one.
+/// The record of a child process that hasn't been reaped, for a broker that replaces this one.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ChildRecord {
     id: ProcessId,
@@ -37,14 +37,14 @@ pub(crate) struct ChildRecord {
 }
 
 impl ChildProcess {
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> ChildRecord {
         ChildRecord { id: self.id, has_started: self.started.is_some() }
     }
 
-    /// Continues with a child of the broker that this one replaces. `name` and `vm` mark its lines
-    /// in the log. Events report what happened to the child in between. Also returns the other
-    /// descriptors that the spawner keeps with the process.
+    /// Takes over a child of the broker that this one replaces. `name` and `vm` mark the child's
+    /// lines in the log. Adds events for what has happened to the child since that broker ended.
+    /// Also returns the other descriptors that the spawner keeps with the process.
     pub(crate) fn restore(
         record: ChildRecord,
         spawner: &Spawner,
@@ -59,7 +59,8 @@ impl ChildProcess {
         let (socket, output) = match ends {
             Some([socket, output]) => (Apart::from(socket), Apart::from(output)),
             None => {
-                // It couldn't be started, or only just.
+                // The spawner has no descriptors of the child: the child couldn't be started, or
+                // the previous broker ended before it had the spawner keep them. Kill the child.
                 spawner.kill(id);
                 (seqpacket::pair()?.0.into(), output::pair()?.0)
             }
@@ -115,13 +116,13 @@ impl ChildProcess {
         self.id
     }
 
-    /// Has the spawner keep copies of descriptors with the process, for a broker that replaces this
-    /// one.
+    /// Has the spawner keep copies of descriptors with the process. A broker that replaces this one
+    /// gets them.
     pub(crate) fn keep(&self, what: Kept, fds: &[BorrowedFd]) -> io::Result<()> {
         self.spawner.keep(self.id, what, fds)
     }
 
-    /// Has the spawner close its copies of descriptors.
+    /// Has the spawner close its copies of the process's descriptors.
     pub(crate) fn drop_kept(&self, what: Kept) {
         self.spawner.drop_kept(self.id, what);
     }

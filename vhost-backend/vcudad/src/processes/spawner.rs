@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 /// The spawner's program.
 const PROGRAM: &str = "vhost-cuda-spawner";
-/// The programs that it starts.
+/// The programs that the spawner starts.
 const STARTED: [&str; 3] = ["vhost-device-cuda", "vhost-cuda-worker", "vhost-cuda-supervisor"];
 
 /// The connection to the spawner.
@@ -40,14 +40,15 @@ const STARTED: [&str; 3] = ["vhost-device-cuda", "vhost-cuda-worker", "vhost-cud
 pub(crate) struct Spawner(Arc<Inner>);
 
 struct Inner {
-    /// For requests and their answers.
+    /// The socket for requests and their answers.
     calls: OwnedFd,
-    /// For events. Non-blocking.
+    /// The socket for events. It's non-blocking.
     events: OwnedFd,
-    /// The number of the last process.
+    /// The number of the process that was started last.
     last: AtomicU64,
     is_root: bool,
-    /// `None` if the broker has connected to the spawner.
+    /// The spawner's process. `None` if the broker has connected to a spawner that was already
+    /// running.
     child: Option<Child>,
     /// Events that [`Self::event`] returns before those in the socket.
     missed: Mutex<VecDeque<(Event, Option<OwnedFd>)>>,
@@ -58,7 +59,7 @@ struct Child {
     pid: u32,
     /// The descriptor of the spawner's output.
     output_fd: RawFd,
-    /// The spawner's output, until the thread that reads it is started.
+    /// The spawner's output. `None` once it was given to the thread that reads it.
     output: Mutex<Option<Apart>>,
 }
 
@@ -68,7 +69,7 @@ impl Child {
     }
 }
 
-/// The connection to the spawner, for a program that this process executes.
+/// The record of the connection to the spawner, for a program that this process executes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SpawnerRecord {
     calls: KeptFd,
@@ -144,7 +145,7 @@ impl Spawner {
         Ok(Self(Arc::new(Inner { calls, events, last, is_root, child, missed })))
     }
 
-    /// Returns what a program that this process executes needs.
+    /// Returns the record from which a program that this process executes continues.
     pub(crate) fn record(&self) -> io::Result<SpawnerRecord> {
         let inner = &self.0;
         let child = inner.child.as_ref();
@@ -157,7 +158,7 @@ impl Spawner {
         })
     }
 
-    /// Continues with the spawner of the program that this process executed before.
+    /// Takes over the spawner of the program that this process executed before.
     pub(crate) fn restore(record: &SpawnerRecord) -> io::Result<Self> {
         let child = record.child.as_ref();
         let child = child.map(|(pid, fd)| io::Result::Ok(Child::new(*pid, fd.take()?.into())));
@@ -168,7 +169,7 @@ impl Spawner {
         )
     }
 
-    /// Returns a value whose drop ends the spawner.
+    /// Returns a value that ends the spawner when it's dropped.
     pub(crate) fn ending(&self) -> Ending {
         Ending(self.clone())
     }
@@ -178,13 +179,13 @@ impl Spawner {
         self.0.child.is_none()
     }
 
-    /// Returns the number of the last process.
+    /// Returns the number of the process that was started last.
     pub(crate) fn last_process(&self) -> ProcessId {
         self.0.last.load(Ordering::Relaxed)
     }
 
-    /// Continues with the processes of the broker that this one replaces. `last` is the number of
-    /// its last process.
+    /// Takes over the processes of the broker that this one replaces. `last` is the number of the
+    /// process that that broker started last.
     pub(crate) fn processes(&self, last: ProcessId) -> io::Result<Processes> {
         let mut processes = Processes(BTreeMap::new());
         let mut after = 0;
@@ -212,7 +213,7 @@ impl Spawner {
         kept.map(drop).map_err(|refusal| refusal.reason)
     }
 
-    /// Takes that file.
+    /// Takes the file that an earlier broker had the spawner keep with [`Self::keep_record`].
     pub(crate) fn take_record(&self) -> io::Result<File> {
         let (_, fds) =
             self.call(Call::TakeRecord, &[]).map_err(|refusal| io::Error::other(refusal.reason))?;
@@ -290,13 +291,13 @@ impl Spawner {
         self.send(&ToSpawner::Kill { id });
     }
 
-    /// Drops all files in a VM's shared memory.
+    /// Has the spawner remove all files in a VM's shared memory.
     pub(crate) fn clear_shared(&self, vm: &str) {
         self.send(&ToSpawner::ClearShared { vm: vm.to_owned() });
     }
 
     fn send(&self, message: &ToSpawner) {
-        // If the spawner has ended, the event loop reports it.
+        // Sending fails only if the spawner has ended, which the event loop reports.
         let _ = seqpacket::send(&self.0.calls, message, &[]);
     }
 
@@ -318,7 +319,8 @@ impl Spawner {
         }
     }
 
-    /// Does the same as `call`, for a call whose answer contains nothing. Returns why it failed.
+    /// Does the same as [`Self::call`], for a call whose answer contains nothing. An error says why
+    /// it failed.
     pub(crate) fn request(&self, call: Call) -> Result<(), String> {
         self.call(call, &[]).map(drop).map_err(|refusal| refusal.reason)
     }
@@ -372,7 +374,7 @@ pub(crate) struct KeptProcess {
 }
 
 impl KeptProcess {
-    /// Takes a set of descriptors, if it's kept.
+    /// Takes a set of descriptors, if the spawner has kept it.
     pub(crate) fn take<const N: usize>(&mut self, what: Kept) -> Option<[OwnedFd; N]> {
         self.kept.remove(&what)?.try_into().ok()
     }
@@ -382,12 +384,12 @@ impl KeptProcess {
 pub(crate) struct Processes(BTreeMap<ProcessId, KeptProcess>);
 
 impl Processes {
-    /// Takes a process.
+    /// Takes a process out of this table.
     pub(crate) fn take(&mut self, id: ProcessId) -> Option<KeptProcess> {
         self.0.remove(&id)
     }
 
-    /// Ends the processes that nobody has taken.
+    /// Ends the processes that haven't been taken out of this table.
     pub(crate) fn end(self, spawner: &Spawner) {
         for id in self.0.into_keys() {
             spawner.kill(id);
@@ -396,11 +398,13 @@ impl Processes {
     }
 }
 
-/// Waits until a child has exited. (A broker that has replaced another one has no `Child`.)
+/// Waits until the child with this process ID has exited. (A broker that has replaced another one
+/// has no `std::process::Child` for the spawner.)
 fn wait(pid: u32) -> Option<ExitStatus> {
     let mut status = 0;
     loop {
-        // SAFETY: `status` is writable.
+        // SAFETY: `status` is a local variable, which the call may write, and which outlives the
+        // call.
         let ended = unsafe { libc::waitpid(pid.cast_signed(), &mut status, 0) };
         if ended >= 0 {
             return Some(ExitStatus::from_raw(status));

@@ -11,7 +11,7 @@ use host_ipc::messages::{DriverObject, FromSupervisor, SessionOfVm, ToSupervisor
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
 
-/// The coordinator's next step.
+/// An action that the supervisor's handle asks the coordinator to carry out.
 pub(crate) enum SupervisorEffect {
     /// Watch the socket of a new supervisor.
     Watch(RawFd),
@@ -38,12 +38,12 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> Option<ChildRecord> {
         self.process.as_ref().map(ChildProcess::record)
     }
 
-    /// Continues with the supervisor of the broker that this one replaces, if it had one.
+    /// Takes over the supervisor of the broker that this one replaces, if that broker had one.
     pub(crate) fn restore(
         record: Option<ChildRecord>,
         launcher: &Launcher,
@@ -55,9 +55,9 @@ impl Supervisor {
         Ok(Self { process, effects: watch.into_iter().collect() })
     }
 
-    /// Makes the supervisor supervise a worker with this pidfd. Returns the socket on which that
-    /// worker must send its listener. `label` names the session in the log. `objects` are the
-    /// worker's objects of the driver so far.
+    /// Makes the supervisor supervise the worker with the pidfd `worker`. Returns the socket on
+    /// which the worker must send the listener of its system call filter. `label` names the session
+    /// in the log. `objects` are the worker's objects of the driver so far.
     pub(crate) fn add(
         &mut self,
         launcher: &Launcher,
@@ -84,7 +84,7 @@ impl Supervisor {
         }
     }
 
-    /// Kills the supervisor, whose end is reported later.
+    /// Kills the supervisor. Its end is reported later.
     pub(crate) fn kill(&self) {
         if let Some(process) = &self.process {
             process.kill();

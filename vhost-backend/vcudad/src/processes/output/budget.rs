@@ -39,7 +39,7 @@ impl Budget {
         self.lines.has(RESERVE, now)
     }
 
-    /// Returns true if nothing has been read for so long that the budget is as good as a new one.
+    /// Returns true if nothing has been read for so long that this budget is the same as a new one.
     pub(super) fn is_full(&mut self, now: Instant) -> bool {
         self.lines.is_full(now) && self.last_lines.is_full(now)
     }

@@ -5,7 +5,7 @@ use host_ipc::printable::printable_to;
 /// Maximum number of bytes of a line. The rest of a longer line is left out.
 const MAX: usize = 1024;
 
-/// The lines of one process, and its last line so far.
+/// Splits the output of one process into lines, and keeps the unfinished line.
 #[derive(Default)]
 pub(super) struct Lines {
     /// The part of the unfinished line that will be logged.
@@ -15,7 +15,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Adds output. Returns the lines that it finishes.
+    /// Adds output. Returns the lines that are now complete.
     pub(super) fn add(&mut self, mut bytes: &[u8]) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -33,7 +33,7 @@ impl Lines {
         self.is_cut |= bytes.len() > room;
     }
 
-    /// Takes the line so far, unless it is empty.
+    /// Takes the unfinished line, unless it is empty.
     pub(super) fn finish(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.line);
         let is_cut = std::mem::take(&mut self.is_cut);

@@ -26,7 +26,7 @@ mod reader;
 
 use reader::{Message, OutputId, Reader, Source};
 
-/// The thread that reads the output of the broker's child processes.
+/// The handle to the thread that reads the output of the broker's child processes.
 #[derive(Clone)]
 pub(crate) struct Outputs(Arc<Inner>);
 
@@ -43,7 +43,7 @@ struct Inner {
 pub(crate) struct Output {
     outputs: Outputs,
     id: OutputId,
-    /// The socket's descriptor, which is open as long as this exists.
+    /// The descriptor of the process's socket, which is open as long as this value exists.
     fd: RawFd,
 }
 
@@ -59,8 +59,8 @@ impl Outputs {
         Ok(Self(Arc::new(Inner { sender, bell, last, thread })))
     }
 
-    /// Reads the output of a new process from the broker's end of its pair. `vm` is `None` for a
-    /// process without a VM.
+    /// Reads the output of a new process from the broker's end of its socket pair. `vm` is `None`
+    /// for a process without a VM.
     pub(crate) fn read(&self, socket: Apart, program: &'static str, vm: Option<&str>) -> Output {
         let fd = socket.as_raw_fd();
         let source = Source::new(socket, program, vm.map(Into::into));
@@ -71,7 +71,7 @@ impl Outputs {
 
     fn send(&self, message: Message) {
         if let Some(sender) = &self.0.sender {
-            // The thread ends only after all senders.
+            // Sending can't fail: the thread ends only after all senders have been dropped.
             let _ = sender.send(message);
             notify(&*self.0.bell);
         }

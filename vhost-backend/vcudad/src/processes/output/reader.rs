@@ -40,7 +40,7 @@ pub(super) enum Message {
 pub(super) struct Source {
     socket: Apart,
     program: &'static str,
-    /// 0 until it's known.
+    /// The process ID, or 0 until it's known.
     pid: u32,
     vm: Option<Arc<str>>,
     lines: Lines,
@@ -66,12 +66,12 @@ impl Source {
         }
     }
 
-    /// Logs a line of the process, with the level that it has put first.
+    /// Logs a line of the process. The process has put the level at the start of the line.
     fn log(&self, line: &str) {
         let text = line.trim_start();
         let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
         let (vm, program, pid) = (self.vm.as_deref(), self.program, self.pid);
-        // The macros need a constant level.
+        // tracing's macros need a constant level, so there's a call for each level.
         match first {
             "ERROR" => tracing::error!(target: FORWARDED, vm, program, pid, message = rest),
             "WARN" => tracing::warn!(target: FORWARDED, vm, program, pid, message = rest),
@@ -84,12 +84,12 @@ impl Source {
     }
 }
 
-/// The state of the thread.
+/// The state of the thread that reads output.
 pub(super) struct Reader {
     messages: Receiver<Message>,
     bell: Arc<OwnedFd>,
     sources: HashMap<OutputId, Source>,
-    /// The budgets by the name of the VM. The workers without a VM have a budget too.
+    /// The budgets, by the names of the VMs. All workers without a VM share one budget.
     budgets: HashMap<Option<Arc<str>>, Budget>,
 }
 
@@ -167,7 +167,7 @@ impl Reader {
         let Some(source) = self.sources.get_mut(&id) else { return };
         let now = Instant::now();
         let budget = budget(&mut self.budgets, &source.vm, now);
-        // Another process of the VM may just have used up the budget.
+        // Check the budget again: another process of the VM may have used it up since `wait`.
         if !budget.is_open(now) {
             return;
         }
@@ -183,7 +183,7 @@ impl Reader {
         }
     }
 
-    /// Logs what a process wrote before it exited.
+    /// Logs the rest of a process's output after it has exited.
     fn log_last(&mut self, mut source: Source) {
         let mut lines = Vec::new();
         for _ in 0..LAST_READS {
@@ -202,7 +202,7 @@ impl Reader {
         lines[first..].iter().for_each(|line| source.log(line));
     }
 
-    /// Forgets the budgets that are as good as new ones, if there are many.
+    /// Forgets the budgets that are the same as new ones, if there are many budgets.
     fn forget_budgets(&mut self, now: Instant) {
         if self.budgets.len() > 2 * self.sources.len() + 16 {
             self.budgets.retain(|_, budget| !budget.is_full(now));
