@@ -71,10 +71,10 @@ use host_ipc::spawner::{End, Event, ProcessId};
 use host_ipc::systemd::Systemd;
 use memory_ledger::VmId;
 
-/// Interval of the timer if nothing happens.
+/// Interval of the timer if there is nothing to wait for.
 const IDLE_TICK: Duration = Duration::from_secs(1);
-/// Interval of the timer while sessions are waiting to be started, or the socket of a process that has
-/// sent too many messages isn't read.
+/// Interval of the timer while sessions are waiting to be started, or while the socket of a process
+/// isn't read because it has sent too many messages.
 const QUEUE_TICK: Duration = Duration::from_millis(25);
 
 /// The coordinator and the broker's parts.
@@ -83,8 +83,7 @@ pub(crate) struct Service {
     signals: Signals,
     /// `None` if there is no configuration file.
     rereader: Option<Rereader>,
-    /// The program that will take over when it's asked for. `None` if there is no configuration
-    /// file.
+    /// The program that takes over on SIGUSR2. `None` if there is no configuration file.
     successor: Option<Successor>,
     /// True if the successor must take over as soon as no change is being saved.
     is_replaced: bool,
@@ -96,14 +95,15 @@ pub(crate) struct Service {
     /// Whether the event that is being handled makes a change that can't be added to the journal,
     /// so that the whole record must be written again.
     must_rewrite: bool,
-    /// Whether NVML has reported something since the GPUs were recorded.
+    /// Whether NVML has reported something since the GPUs were last recorded.
     has_sampled: bool,
     recorded: Recorded,
-    /// Whether kernels are taken off GPUs.
+    /// Whether the broker takes kernels off GPUs.
     evicts: bool,
     /// The processes whose ends have been handled, but may not be in the journal yet.
     handled: Vec<ProcessId>,
-    /// When this program began to take over from another one, until that has been reported.
+    /// The time at which this program began to take over from another one. `None` once that has
+    /// been reported, and if this program hasn't taken over.
     took_over: Option<Instant>,
     timer: Timer,
     systemd: Systemd,
@@ -119,7 +119,7 @@ pub(crate) struct Service {
     launcher: Launcher,
     /// `None` once the spawner has been asked to end.
     ending: Option<Ending>,
-    /// Keeps the spawner's output in the log.
+    /// The spawner's output, which is logged until this is dropped.
     _spawner_output: Option<Output>,
     /// The driver library and the GPUs that it found.
     driver: Probed,
@@ -136,11 +136,11 @@ pub(crate) struct Service {
     /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
     ended: bool,
-    /// Why the broker can't continue, if it can't.
+    /// Why the broker must end, if it can't continue.
     failure: Option<BrokerError>,
     cgroups: Cgroups,
-    /// Dropped last: dropping it waits for the disk, and unlocks the saved state for another
-    /// broker.
+    /// The roster must be dropped last: dropping it waits for the disk, and unlocks the saved state
+    /// for another broker.
     roster: Roster,
 }
 
@@ -252,7 +252,8 @@ impl Service {
             if let Some(socket) = self.vms.unrecorded(vm).and_then(|state| state.device.resume()) {
                 self.watches.add(ops, socket, Source::DeviceSocket(vm));
             }
-            // The VMM may have paused the VM too often, so that the pause isn't in effect yet.
+            // A pause by the VMM may not be in effect yet, because the VMM has paused the VM too
+            // often.
             if self.vms.get(vm).is_some_and(|state| state.pause.is_pending()) {
                 self.apply_vmm_pause(vm);
             }
@@ -316,9 +317,9 @@ impl Service {
         }
     }
 
-    /// Starts the VM's device process again if there is none. Waits until all of its workers have
-    /// ended: the guest's driver takes the new process's first response as a confirmation that
-    /// nothing uses the guest's pages.
+    /// Starts the VM's device process again if there is none. Doesn't start it until all of the
+    /// VM's workers have ended: the guest's driver takes the new process's first response as a
+    /// confirmation that nothing uses the guest's pages.
     fn restart_device(&mut self, ops: &mut EventOps, id: VmId) {
         let ended = |state: &VmState| !state.is_leaving() && !state.device.has_process();
         if !self.ended
@@ -368,7 +369,7 @@ impl Service {
                 }
             }
             DeviceEffect::Message(DeviceToBroker::Stopped(stopped)) => {
-                // Without the scheduler, the VM can't be taken off its GPUs.
+                // Without the scheduler, the VM can't be taken off its GPUs, so ignore its pauses.
                 let is_enabled = self.sessions.scheduler().is_enabled();
                 let state = self.vms.get_mut(id).filter(|_| is_enabled);
                 if state.is_some_and(|state| state.pause.set_by_vmm(stopped)) {
@@ -458,9 +459,9 @@ impl Service {
     }
 
     fn worker_ended(&mut self, ops: &mut EventOps, id: WorkerId) {
-        // When the device process closes a session's connection, the worker exits. The device
-        // process says why before that, so first handle its messages. `Device::receive` limits
-        // their number.
+        // When the device process closes a session's connection, the worker exits. Before that, the
+        // device process sends a message that contains the reason. Handle the device process's
+        // messages first, so that the reason is known. `Device::receive` limits their number.
         while let Some(vm) = self.sessions.vm_of_unexplained(id)
             && self.handle_device_message(ops, vm)
         {}
@@ -556,7 +557,7 @@ impl Service {
         }
     }
 
-    /// Ends a VM's device process and its sessions.
+    /// Ends a VM's device process and its sessions, because the VM uses more than it's charged for.
     fn end_for_excess(&mut self, vm: VmId, why: String) {
         if let Some(state) = self.vms.get(vm) {
             state.device.kill();
@@ -564,7 +565,7 @@ impl Service {
         }
     }
 
-    /// Stops serving a VM.
+    /// Stops serving a VM until an operator restarts it.
     fn fail_vm(&mut self, vm: VmId, why: String) {
         let Some(state) = self.vms.get_mut(vm) else { return };
         if state.device.failure().is_none() && !state.is_leaving() {
@@ -650,7 +651,8 @@ impl MutEventSubscriber for Service {
         for vm in self.vms.ids() {
             self.continue_vm(ops, vm);
         }
-        // A process may have ended before this broker took over.
+        // Handle the spawner's events now, because a process may have ended before this broker took
+        // over.
         self.handle_spawner(ops);
         self.sessions.refill(&self.vms, &self.gpus);
         self.carry_out(ops);

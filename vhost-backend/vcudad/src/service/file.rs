@@ -31,7 +31,7 @@ impl Service {
         }
     }
 
-    /// Says whether a file could be applied now.
+    /// Answers a request that asks whether a file could be applied now.
     fn answer_check(&self, config: Result<Config, ConfigError>, answer: Answer) {
         let checked = config.and_then(|config| {
             self.check_reload(&config, false).map_err(|error| config.locate(error))
@@ -58,7 +58,7 @@ impl Service {
         }
     }
 
-    /// Tells systemd that the broker is ready, and whether it uses the configuration file.
+    /// Reports to systemd that the broker is ready, and whether it uses the configuration file.
     pub(super) fn report_ready(&self) {
         let refused = self.file.as_ref().and_then(|file| file.refused.as_deref());
         self.systemd.ready(&match refused {
@@ -83,7 +83,8 @@ impl Service {
         }
     }
 
-    /// Checks a file. If `prepares` is true, also creates what new VMs need.
+    /// Checks a file that may be applied. If `prepares` is true, also creates the sockets and
+    /// cgroups of new VMs.
     fn check_reload(
         &self,
         config: &Config,
@@ -157,7 +158,7 @@ impl Service {
         self.report_ready();
     }
 
-    /// Starts the devices of new VMs, unless VMs that were removed haven't ended.
+    /// Starts the devices of new VMs. Does nothing while a removed VM hasn't ended.
     pub(super) fn start_new(&mut self, ops: &mut EventOps) {
         if self.starting.is_empty() || self.vms.iter().any(|(_, state)| state.is_leaving()) {
             return;

@@ -27,8 +27,8 @@ impl Service {
         tracing::info!(vm = state.vm.name, "the VM is still paused; resume it with vcudactl");
     }
 
-    /// Returns true if an operator has already paused the VM, or let it continue, and this has been
-    /// saved.
+    /// Returns true if the VM's pause by an operator is already as requested, and this state has
+    /// been saved.
     pub(super) fn is_as_wanted(&self, id: VmId, paused: bool) -> bool {
         self.vms.get(id).is_some_and(|state| {
             let saved = self.roster.is_paused(&state.vm.name);
@@ -61,7 +61,8 @@ impl Service {
         self.show(id)
     }
 
-    /// If the VMM has paused a VM or lets it continue, and this isn't in effect yet, applies it.
+    /// If the VMM has paused a VM or lets it continue, and this isn't in effect yet, puts it into
+    /// effect unless the VMM does so too often.
     pub(super) fn apply_vmm_pause(&mut self, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
         if let Some(paused) = state.pause.take_vmm_change(Instant::now()) {
@@ -69,7 +70,7 @@ impl Service {
         }
     }
 
-    /// Applies a pause or its end, and reports it.
+    /// Puts a pause or its end into effect, and reports it.
     fn pause_changed(&mut self, id: VmId, paused: bool, by: PausedBy, uid: Option<u32>) {
         let Some(state) = self.vms.get(id) else { return };
         let is_off = state.pause.is_paused();

@@ -23,8 +23,8 @@ impl Service {
         tracing::warn!("the previous vcudad ended without handing over");
         match handling {
             Handling::Device(vm) => self.end_doubtful_device(vm),
-            // The supervisor may have reported an object that no broker has recorded, so it can't
-            // serve its sessions any longer.
+            // The supervisor may have reported an object that no broker has recorded, so its
+            // sessions can't continue.
             Handling::Supervisor => self.sessions.end_supervisor(),
             _ => {}
         }
@@ -36,7 +36,7 @@ impl Service {
         let removed: Vec<_> = self.vms.ids().into_iter().filter(removed).collect();
         removed.into_iter().for_each(|id| self.begin_removal(id));
         // The previous vcudad may have created the socket and the cgroup of a VM whose addition it
-        // hadn't saved. Remove those.
+        // hadn't saved. Remove both.
         let names = self.vms.iter().map(|(_, state)| state.vm.name.clone()).collect();
         if let Err(reason) = self.spawner().request(Call::RetainVms { names }) {
             tracing::error!("cannot remove what unknown VMs have left: {reason}");
@@ -85,7 +85,7 @@ impl Service {
         Ok(())
     }
 
-    /// Makes a change of a VM's settings that was saved.
+    /// Applies a change of a VM's settings that was saved.
     fn change_saved(&mut self, id: VmId, saved: &VmSpec) {
         let Some(state) = self.vms.get(id) else { return };
         let (patch, _) = change(&state.vm.spec, saved);

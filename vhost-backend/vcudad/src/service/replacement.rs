@@ -44,7 +44,7 @@ impl Service {
         self.sample_usage(true);
         self.sessions.stop_scheduler().map_err(BrokerError::Handover)?;
         let state = HandoverState { usage: Some(self.usage.record().clone()), ..self.state() };
-        // Dropping the service would end all processes, and remove the VMs' sockets.
+        // Don't drop the service, because that would end all processes and remove the VMs' sockets.
         std::mem::forget(self);
         Ok((state, successor))
     }
@@ -80,8 +80,8 @@ impl Service {
                 self.rewrite();
             }
         }
-        // Let the spawner forget the ended processes only now. Until an end is in the record,
-        // another broker would have to learn it from the spawner.
+        // Let the spawner forget the ended processes only now that the record contains their ends.
+        // Until then, another broker would have to learn of an end from the spawner.
         for process in std::mem::take(&mut self.handled) {
             self.spawner().forget(process);
         }
@@ -109,7 +109,8 @@ impl Service {
         counts.into_iter().chain(gpus)
     }
 
-    /// Continues where the previous broker has stopped.
+    /// Continues to serve a VM of the previous broker: watches its device process, starts one, or
+    /// completes the VM's removal.
     pub(super) fn continue_vm(&mut self, ops: &mut EventOps, id: VmId) {
         let Some(state) = self.vms.get(id) else { return };
         match state.device.socket_fd() {
@@ -119,7 +120,7 @@ impl Service {
         }
     }
 
-    /// Warns about settings whose change has no effect.
+    /// Warns about changed settings that have no effect until the spawner is restarted.
     pub(super) fn warn_about_fixed(&self) {
         let now = fixed_settings(&self.started);
         let program =
@@ -143,7 +144,7 @@ impl Service {
         );
         tracing::info!("{message}");
         self.publish(BrokerEvent::new(EventKind::BrokerReplaced, message));
-        // The file may have changed.
+        // Read the configuration file again, because it may have changed during the replacement.
         if let Some(rereader) = &self.rereader {
             rereader.request();
         }

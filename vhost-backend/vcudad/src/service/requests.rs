@@ -137,7 +137,7 @@ impl Service {
 
 /// Changes.
 impl Service {
-    /// Starts a change, or lets it wait for the one that is being saved.
+    /// Starts a change. If another change is being saved, queues it instead.
     fn request_change(&mut self, ops: &mut EventOps, request: ChangeRequest, answer: Answer) {
         match self.changes.is_saving() {
             true => self.changes.wait(request, answer),
@@ -150,7 +150,7 @@ impl Service {
         if let ChangeRequest::Remove(name) = &request
             && let Some(id) = self.vms.named(name).filter(|id| self.is_leaving(*id))
         {
-            // The removal has been saved already.
+            // The VM is being removed already, and the removal was saved, so only wait for it.
             return self.remove_vm(id, answer);
         }
         if let ChangeRequest::SetPaused(name, paused) = &request
@@ -175,12 +175,12 @@ impl Service {
         }
     }
 
-    /// Ends the change that was being saved, and starts those that wait.
+    /// Completes the change that was being saved, and starts those that wait.
     pub(super) fn handle_saved(&mut self, ops: &mut EventOps) {
         self.roster.acknowledge();
         self.handle_usage_saved();
         let Some(saved) = self.roster.take_saved() else { return };
-        // There is no change if the broker is about to exit.
+        // There is no change to complete if the broker is about to exit.
         let Some((change, answer)) = self.changes.take_saving() else { return };
         match saved {
             Ok(()) => self.apply(ops, change, answer),
@@ -250,7 +250,7 @@ impl Service {
         self.vms.named(name).ok_or_else(|| self.roster.no_vm(name))
     }
 
-    /// Returns a VM that isn't being removed.
+    /// Returns a VM, unless it is being removed.
     pub(super) fn find_staying(&self, name: &str) -> Result<(VmId, &VmState), ApiError> {
         let vm = self.find(name)?;
         let state = self.vms.get(vm).filter(|state| !state.is_leaving());
@@ -314,7 +314,8 @@ impl Service {
         self.show(id)
     }
 
-    /// Changes a VM for this user, or for the configuration file.
+    /// Changes a VM's settings. `uid` is the user who requested the change, or `None` if the
+    /// configuration file has changed.
     pub(super) fn set_vm(
         &mut self,
         id: VmId,
@@ -338,7 +339,7 @@ impl Service {
         self.show(id)
     }
 
-    /// Serves a VM again that has failed. Its settings stay, so nothing is saved.
+    /// Serves a failed VM again. Its settings stay the same, so nothing is saved.
     fn restart_failed(&mut self, ops: &mut EventOps, name: &str, uid: Option<u32>) -> Reply {
         let (id, state) = self.find_staying(name)?;
         if state.device.failure().is_none() {
@@ -381,7 +382,8 @@ impl Service {
         self.show(id)
     }
 
-    /// Removes a VM, or adds a requester to those that wait for its removal.
+    /// Removes a VM. If it's already being removed, adds the requester to those that wait for the
+    /// removal.
     fn remove_vm(&mut self, id: VmId, answer: Answer) {
         self.begin_removal(id);
         let Some(state) = self.vms.get_mut(id) else { return };

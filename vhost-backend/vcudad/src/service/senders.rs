@@ -11,7 +11,8 @@ use crate::watches::Source;
 use memory_ledger::VmId;
 
 impl Service {
-    /// Returns the VM whose process has sent a message. Its guest may have taken that process over.
+    /// Returns the VM whose device process or worker has sent a message. The VM's guest may have
+    /// taken over that process. Returns `None` if the source isn't a process of a VM.
     pub(super) fn sender(&self, source: Source) -> Option<VmId> {
         match source {
             Source::DeviceSocket(vm) => Some(vm),
@@ -23,7 +24,8 @@ impl Service {
         }
     }
 
-    /// Watches the held sockets of VMs whose time budget isn't used up any more.
+    /// Watches the sockets of VMs again that weren't watched because the VM had used up its time
+    /// budget, if its budget has grown enough.
     pub(super) fn resume_held(&mut self, ops: &mut EventOps) {
         for source in self.budgets.resume(Instant::now()) {
             let socket = match source {

@@ -52,7 +52,7 @@ pub(crate) struct Prepared {
     pub(crate) state: Option<StateDir>,
     /// The driver library and the GPUs that it found.
     pub(crate) driver: Probed,
-    /// The jail of workers.
+    /// The jail of workers, or the reason why they have none.
     pub(crate) jail: JailResult,
 }
 
@@ -121,7 +121,8 @@ impl Service {
         Ok(service)
     }
 
-    /// Continues with everything of the broker that this one replaces. `handling` says how it ended.
+    /// Takes over everything from the broker that this one replaces. `handling` says how that
+    /// broker ended.
     pub(crate) fn take_over(
         chosen: Chosen,
         spawner: Spawner,
@@ -142,7 +143,8 @@ impl Service {
         let applied = inputs.reader.as_ref().zip(applied);
         let applied = applied.and_then(|(read, text)| read(Some(&text)).ok());
         let (config, refused) = chosen.checked(applied.as_ref(), &roster, ground);
-        // Later changes in the file are applied once it has been read again.
+        // Start with the settings that were applied last. Later changes in the file are applied
+        // once the file has been read again.
         let applied = applied.unwrap_or_else(|| config.clone());
         let policy = live_policy(&config, &applied);
         let all = roster.vms(applied.vms)?;
@@ -269,7 +271,8 @@ impl Service {
     }
 }
 
-/// Returns the usage of VMs so far: what the other broker has handed over, or else what was saved.
+/// Returns the usage of VMs so far: the one that the previous broker has handed over or, if there
+/// is none, the saved one.
 fn load_usage(state: Option<&StateDir>, handed: Option<Record>) -> Usage {
     let now = Instant::now();
     let saved = state.map(|dir| file::load(dir, now_ms()));

@@ -7,8 +7,8 @@ use control_server::handle::{Answer, Response, now_ms};
 use memory_ledger::VmId;
 
 impl Service {
-    /// Adds what VMs have used, if it's time for that. If `is_wanted` is true, somebody is about to
-    /// look at the result.
+    /// Adds the usage of all VMs since the last sample, if it's time for a sample. If `is_wanted`
+    /// is true, the result is needed now, so less time must have passed.
     pub(super) fn sample_usage(&mut self, is_wanted: bool) {
         if !self.usage.must_sample(is_wanted, Instant::now()) {
             return;
@@ -18,7 +18,7 @@ impl Service {
         }
     }
 
-    /// Adds what a VM has used.
+    /// Adds a VM's usage since the last sample.
     fn sample_vm(&mut self, id: VmId) {
         let Some(state) = self.vms.get(id) else { return };
         for gpu in &state.gpus {
@@ -44,7 +44,8 @@ impl Service {
         usage.end(id, |name| vms.named(name).is_some_and(|other| other != id));
     }
 
-    /// Saves the usage if it's time for that. If `is_wanted` is true, somebody waits for it.
+    /// Saves the usage if it's time for that. If `is_wanted` is true, somebody waits for it, so
+    /// it's time now.
     pub(super) fn save_usage(&mut self, is_wanted: bool) {
         if let Some(record) = self.usage.take_save(is_wanted, Instant::now()) {
             self.scrapes.begin();
@@ -52,7 +53,7 @@ impl Service {
         }
     }
 
-    /// Handles that the usage was saved, if it was.
+    /// Handles the result of saving the usage, if there is one.
     pub(super) fn handle_usage_saved(&mut self) {
         let Some(result) = self.roster.take_usage_saved() else { return };
         self.usage.saved(result, Instant::now(), now_ms());
@@ -60,13 +61,13 @@ impl Service {
         if self.scrapes.has_next() {
             self.save_usage(true);
             if !self.usage.is_saving() {
-                // Everything in these reports was saved by now.
+                // The counters in these reports have already been saved.
                 self.scrapes.send_all();
             }
         }
     }
 
-    /// Reports the metrics once they have been saved.
+    /// Replies with the metrics once their counters have been saved.
     pub(super) fn scrape(&mut self, answer: Answer) {
         let stats = Response::Stats(Box::new(self.reports().stats()));
         if !self.usage.is_unsaved() {

@@ -16,7 +16,7 @@ const CONTROLLERS: [(&str, &str); 3] =
     [("cpu", "cpu.max"), ("memory", "memory.host_max"), ("pids", "pids.max")];
 
 /// The default of `pids.max`: `PIDS`, and `PIDS_PER_SESSION` for each session. A worker has up to
-/// 128 threads for the guest's threads, and the driver's own; softgpu has one per CPU.
+/// 128 threads for the guest's threads, and the driver's threads, of which softgpu has one per CPU.
 const PIDS: u64 = 256;
 const PIDS_PER_SESSION: u64 = 512;
 /// The default of `memory.host_max`: `MEMORY`, `MEMORY_PER_SESSION` for each session, and
@@ -140,14 +140,15 @@ impl Cgroups {
 }
 
 impl Defaults {
-    /// Returns the limits of memory and of processes that apply with these settings.
+    /// Returns the limits of memory and of processes that apply: those in the VM's settings, or
+    /// else the defaults.
     pub(crate) fn or(self, host_max: Option<u64>, pids: Option<u64>) -> (Option<u64>, Option<u64>) {
         (host_max.or(self.memory), pids.or(self.pids))
     }
 
     /// Raises the limits to those of `new`, after a change of the VM's settings. They aren't
-    /// reduced, because the kernel would then kill workers that already use more. Returns what to
-    /// change.
+    /// reduced, because the kernel would then kill workers that already use more. Returns the
+    /// limits to set in the cgroup, or `None` if nothing changes.
     pub(crate) fn raise(&mut self, new: Self) -> Option<CgroupLimits> {
         let after = Self { memory: self.memory.max(new.memory), pids: self.pids.max(new.pids) };
         if after == *self {
@@ -158,7 +159,7 @@ impl Defaults {
     }
 }
 
-/// Returns true if the VM's `cpu.max` limits its CPU time. "max" doesn't.
+/// Returns true if the VM's `cpu.max` limits its CPU time. The value "max" means no limit.
 pub(crate) fn limits_cpu(vm: &Vm) -> bool {
     vm.spec.cpu.max.as_ref().is_some_and(|max| !max.starts_with("max"))
 }
@@ -206,7 +207,7 @@ mod tests {
         let pids = 256 + 32 * 512;
         let limits = CgroupLimits { cpu: None, memory: Some(memory), pids: Some(pids) };
         assert_eq!(cgroups.limits(&vm(|_| {}), 2).unwrap(), Some(limits));
-        // The limits rise with sessions.max, but don't fall with it.
+        // The limits rise if sessions.max is raised, but don't fall if it's lowered.
         let mut defaults = cgroups.defaults(&vm(|_| {}), 2);
         let with = |sessions| cgroups.defaults(&vm(|spec| spec.sessions.max = Some(sessions)), 2);
         let more =
@@ -244,7 +245,7 @@ mod tests {
         let error = cgroups.limits(&vm(|spec| spec.memory.host_max = Some(GIB)), 1).unwrap_err();
         assert_eq!(error.field.as_deref(), Some("memory.host_max"));
         assert!(error.message.ends_with("'memory': some are missing"), "{error}");
-        // The default is left out.
+        // There's no default limit for the missing controller.
         let limits = cgroups.limits(&vm(|spec| spec.pids.max = Some(9)), 1).unwrap().unwrap();
         assert_eq!((limits.memory, limits.pids), (None, Some(9)));
 

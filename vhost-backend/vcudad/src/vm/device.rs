@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 const MAX_RESTARTS: usize = 5;
 
 /// The limit on a device process's messages: this many at once, and `MESSAGES_PER_SECOND` in the
-/// long run. An honest device process sends at most 1000 queries a second, and little else. For one
-/// that a guest has taken over, this limit protects the other VMs.
+/// long run. An honest device process sends at most 1000 queries a second, and little else. If a
+/// guest has taken over its device process, this limit protects the other VMs.
 const MESSAGES_AT_ONCE: u32 = 1024;
 const MESSAGES_PER_SECOND: u32 = 2048;
 
@@ -44,17 +44,17 @@ pub(crate) struct Device {
     process: Option<ChildProcess>,
     /// Times at which the process was started, within the last minute.
     starts: Vec<Instant>,
-    /// Why the process isn't restarted, if it has failed for good.
+    /// Why the process isn't restarted, if it isn't.
     failure: Option<String>,
     restarts: u64,
     messages: TokenBucket,
     /// True if the process's socket isn't being read, because it has sent too many messages.
     is_paused: bool,
-    /// The page of the VM's spending, if the previous broker has kept it.
+    /// The VM's spending page, if the previous broker had it kept.
     spending: Option<OwnedFd>,
 }
 
-/// A device, for a broker that replaces this one.
+/// The record of a device, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct DeviceRecord {
     has_listener: bool,
@@ -64,7 +64,7 @@ pub(crate) struct DeviceRecord {
 }
 
 impl Device {
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> DeviceRecord {
         DeviceRecord {
             has_listener: self.listener.is_some(),
@@ -74,7 +74,7 @@ impl Device {
         }
     }
 
-    /// Continues with the device of a VM of the broker that this one replaces.
+    /// Takes over the device of a VM from the broker that this one replaces.
     pub(crate) fn restore(
         record: DeviceRecord,
         launcher: &Launcher,
@@ -105,12 +105,12 @@ impl Device {
         Self::with(Some(listener), None)
     }
 
-    /// Creates the device of a VM that can't be served, for this reason.
+    /// Creates the device of a VM that can't be served. `reason` says why.
     pub(crate) fn failed(reason: String) -> Self {
         Self::with(None, Some(reason))
     }
 
-    /// Returns the device of the same VM, to be served again at this socket.
+    /// Returns a new device of the same VM, which serves the VM again at this socket.
     pub(crate) fn again(&self, listener: VmSocket) -> Self {
         Self { restarts: self.restarts, ..Self::new(listener) }
     }
@@ -130,15 +130,15 @@ impl Device {
         }
     }
 
-    /// Has the spawner keep the page of the VM's spending with the process, for a broker that
-    /// replaces this one.
+    /// Has the spawner keep the VM's spending page with the process, for a broker that replaces
+    /// this one.
     pub(crate) fn keep_spending(&self, page: BorrowedFd<'_>) -> io::Result<()> {
-        // A set of this kind has three descriptors.
+        // A set of descriptors of this kind always has three, so send the page three times.
         let process = self.process.as_ref();
         process.map_or(Ok(()), |process| process.keep(Kept::Device, &[page; 3]))
     }
 
-    /// Takes the page of the VM's spending, which the previous broker has kept.
+    /// Takes the VM's spending page, which the previous broker had the spawner keep.
     pub(crate) fn take_spending(&mut self) -> Option<OwnedFd> {
         self.spending.take()
     }
@@ -222,21 +222,22 @@ impl Device {
         self.failure = Some(reason);
     }
 
-    /// Closes the vhost-user socket and kills the process, whose end is reported later.
+    /// Closes the vhost-user socket and kills the process. The end of the process is reported
+    /// later.
     pub(crate) fn close(&mut self) {
         self.listener = None;
         self.kill();
     }
 
-    /// Kills the process, whose end is reported later.
+    /// Kills the process. Its end is reported later.
     pub(crate) fn kill(&self) {
         if let Some(process) = &self.process {
             process.kill();
         }
     }
 
-    /// Takes the process, which has ended. The caller must stop watching its socket before it drops
-    /// the process.
+    /// Takes the process after it has ended. The caller must stop watching the process's socket
+    /// before it drops the process.
     pub(crate) fn take_ended(&mut self) -> Option<ChildProcess> {
         self.is_paused = false;
         self.process.take()

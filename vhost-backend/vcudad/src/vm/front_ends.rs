@@ -8,14 +8,14 @@ use crate::reporting::event::BrokerEvent;
 use crate::reporting::rate::TokenBucket;
 use memory_ledger::VmId;
 
-/// The limit on events: this many at once, and `EVENTS_PER_SECOND` in the long run. A program without
-/// a VM can connect any number of times.
+/// The limit on events about a VM's front ends: this many at once, and `EVENTS_PER_SECOND` in the
+/// long run. It's needed because a program without a VM can connect any number of times.
 const EVENTS_AT_ONCE: u32 = 16;
 const EVENTS_PER_SECOND: u32 = 1;
 
 /// The number of a VM's front ends, as its device process reports it.
 pub(crate) struct FrontEnds {
-    /// `None` if the device process is of a version that doesn't report it.
+    /// `None` if the device process is of a version that doesn't report the number.
     count: Option<u32>,
     events: TokenBucket,
 }

@@ -15,12 +15,13 @@ pub(crate) struct Serving {
     pub(crate) session: u32,
     pub(crate) pid: u32,
     /// The fraction of the last second for which the session had work on each of the VM's GPUs, in
-    /// units of 0.01%. It can be more than the VM has used a GPU, because it's counted by the worker,
-    /// and includes time in which kernels are evicted.
+    /// units of 0.01%. It can be more than the VM's share of the GPU, because the worker counts it
+    /// and includes time in which its kernels are evicted.
     pub(crate) shares: Vec<u32>,
 }
 
-/// Room for the attributes of a VM's GPUs in a message. Those of a GPU take about 400 bytes.
+/// Room for the attributes of a VM's GPUs in a message, in bytes. The attributes of one GPU take
+/// about 400 bytes.
 const ATTRIBUTES_ROOM: usize = 4000;
 
 /// Collects the facts for one VM, without its GPUs' attributes and its limits. `gpus` is in the order of
@@ -40,7 +41,7 @@ pub(crate) fn collect(
     let of_gpus = known.take(MAX_FACTS_GPUS).map(|(gpu, facts)| {
         let (max, used) =
             ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
-        // This is the total that cuDeviceTotalMem reports in the guest.
+        // Report the same total as cuDeviceTotalMem does in the guest.
         let total = max.min(facts.memory);
         let ((utilization, slowed), (links, nvlinks)) = (time(gpu), links(gpu));
         (VmGpu { facts: facts.clone(), total, used, utilization, links }, (nvlinks, slowed))
@@ -92,8 +93,9 @@ fn divided(share: Option<u32>, claims: &[u32]) -> Vec<Option<u16>> {
     claims.iter().map(|claim| share.map(|share| part(share, *claim))).collect()
 }
 
-/// Returns the attributes of GPUs, as far as they fit into a message. In MPS, they depend on the
-/// session, which may use only some of the multiprocessors.
+/// Returns the attributes of GPUs, as far as they fit into a message. With MPS, returns none,
+/// because a session may use only some of the multiprocessors, so the attributes depend on the
+/// session.
 pub(crate) fn attributes_of(driver: &Probed, gpus: &[VmGpu], sharing: Sharing) -> Vec<Attributes> {
     let of = |gpu: &VmGpu| driver.attributes.iter().find(|of| of.gpu == gpu.facts.uuid).cloned();
     let mut room = ATTRIBUTES_ROOM;

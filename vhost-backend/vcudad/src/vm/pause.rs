@@ -66,8 +66,8 @@ impl Pause {
         self.vmm_has_paused != self.by_vmm
     }
 
-    /// If a pause by the VMM, or its end, takes effect at `now`, returns which of the two. Only a
-    /// pause can be delayed; the end of one takes effect at once.
+    /// If a pause by the VMM, or its end, takes effect at `now`, returns true for a pause and false
+    /// for its end. Only a pause can be delayed. The end of a pause takes effect at once.
     pub(crate) fn take_vmm_change(&mut self, now: Instant) -> Option<bool> {
         if !self.is_pending() || self.vmm_has_paused && !self.pauses.take(now) {
             return None;

@@ -13,12 +13,12 @@ use host_ipc::spawner::{Call, NewVm, Part, ProcessId, Refusal};
 pub(crate) struct Resources {
     spawner: Spawner,
     vm: String,
-    /// The default limits of its cgroup.
+    /// The default limits of the VM's cgroup.
     defaults: Defaults,
 }
 
 impl Resources {
-    /// Creates what a VM with this number of GPUs needs.
+    /// Creates the resources of a VM with this number of GPUs, and its socket.
     pub(crate) fn create(
         spawner: &Spawner,
         cgroups: &Cgroups,
@@ -42,7 +42,7 @@ impl Resources {
         Ok((resources, VmSocket::new(spawner, &vm.name)))
     }
 
-    /// Continues with the resources of a VM of the broker that this one replaces.
+    /// Takes over a VM's resources from the broker that this one replaces.
     pub(crate) fn restore(spawner: &Spawner, cgroups: &Cgroups, vm: &Vm, gpus: usize) -> Self {
         let defaults = cgroups.defaults(vm, gpus);
         Self { spawner: spawner.clone(), vm: vm.name.clone(), defaults }
@@ -69,7 +69,7 @@ impl Resources {
         self.spawner.request(Call::Join { vm: self.vm.clone(), process })
     }
 
-    /// Drops what the VM's workers have left in their shared memory.
+    /// Removes the files that the VM's workers have left in their shared memory.
     pub(crate) fn clear_shared_memory(&self) {
         self.spawner.clear_shared(&self.vm);
     }

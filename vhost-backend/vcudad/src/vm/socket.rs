@@ -7,28 +7,28 @@ use std::os::unix::net::UnixListener;
 use crate::processes::spawner::Spawner;
 use host_ipc::spawner::Call;
 
-/// A VM's listening socket. Dropping it removes its file.
+/// A VM's listening socket. Dropping this value removes the socket's file.
 ///
-/// The broker doesn't keep the socket itself. If the spawner is killed, VMMs connect again at once,
-/// and must not reach a socket that lives only until the broker exits.
+/// Only the spawner keeps the socket's descriptor. If the spawner is killed, VMMs connect again at
+/// once, and must not reach a socket that exists only until the broker exits.
 pub(crate) struct VmSocket {
     spawner: Spawner,
     vm: String,
 }
 
 impl VmSocket {
-    /// Takes a socket that the spawner has bound.
+    /// Creates the value for a socket that the spawner has bound.
     pub(crate) fn new(spawner: &Spawner, vm: &str) -> Self {
         Self { spawner: spawner.clone(), vm: vm.to_owned() }
     }
 
-    /// Continues with the socket of the broker that this one replaces.
+    /// Takes over the socket from the broker that this one replaces.
     pub(crate) fn restore(spawner: &Spawner, vm: &str) -> io::Result<Self> {
         listener(spawner, vm)?;
         Ok(Self::new(spawner, vm))
     }
 
-    /// Returns the socket, for a device process.
+    /// Returns the socket's descriptor, for a device process.
     pub(crate) fn listener(&self) -> io::Result<UnixListener> {
         listener(&self.spawner, &self.vm)
     }
@@ -46,7 +46,7 @@ impl Drop for VmSocket {
     }
 }
 
-/// The files of the control API's sockets. Dropping it removes them.
+/// The files of the control API's sockets. Dropping this value removes them.
 pub(crate) struct ApiFiles(pub(crate) Spawner);
 
 impl Drop for ApiFiles {

@@ -16,9 +16,9 @@ use crate::vm::vms::{VmState, Vms};
 use host_ipc::spawner::VM_UIDS;
 
 impl Candidate {
-    /// Creates what the VM needs. If a VM in the configuration file can't be served, returns an error.
-    /// If a VM that was added at run time can't be served, returns it in the failed state, so that an
-    /// operator can remove it.
+    /// Creates the VM's socket and its other resources. If a VM in the configuration file can't be
+    /// served, returns an error. If a VM that was added at run time can't be served, returns it in
+    /// the failed state, so that an operator can remove it.
     pub(crate) fn create(
         self,
         spawner: &Spawner,
@@ -51,8 +51,8 @@ pub(crate) fn is_in(file: &Path, folders: &[PathBuf]) -> bool {
     folder.is_some_and(|folder| folders.iter().any(|one| one == folder))
 }
 
-/// Checks that a request to add a VM gives those who may use the control API nothing that only root
-/// may do: create files anywhere on the host, or run processes as any user.
+/// Checks that a request to add a VM doesn't let users of the control API do what only root may do:
+/// create files anywhere on the host, or run processes as any user.
 pub(crate) fn check_request(spec: &VmSpec, socket_folders: &[PathBuf]) -> Result<(), ApiError> {
     if let Some(socket) = &spec.socket
         && !is_in(socket, socket_folders)
@@ -96,7 +96,8 @@ pub(crate) fn new_vm(
     let gpus = placed.gpus;
     let (resources, socket) = Resources::create(spawner, ground.cgroups, &vm, gpus.len())?;
     if origin == VmOrigin::Api {
-        // Save these chosen values with the settings, so that they are the same after a restart.
+        // Save the chosen socket and user with the settings, so that they are the same after a
+        // restart.
         let spec = &mut vm.spec;
         (spec.socket, spec.uid) = (Some(vm.socket.clone()), vm.uid);
     }

@@ -1,4 +1,4 @@
-//! The entries of a table that may differ from the record that another broker would continue with.
+//! The entries of a table that may differ from the record from which another broker would continue.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,13 @@ impl<K: Ord> Touched<K> {
         self.keys.insert(key);
     }
 
-    /// Has the whole table recorded.
+    /// Marks the whole table to be recorded.
     pub(crate) fn add_all(&mut self) {
         self.all = true;
     }
 
-    /// Takes the keys that were added since the last call. `None` if the whole table must be recorded.
+    /// Takes the keys that were added since the last call. Returns `None` if the whole table must
+    /// be recorded.
     pub(crate) fn take(&mut self) -> Option<BTreeSet<K>> {
         let keys = std::mem::take(&mut self.keys);
         (!std::mem::take(&mut self.all)).then_some(keys)

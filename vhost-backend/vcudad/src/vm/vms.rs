@@ -63,12 +63,12 @@ pub(crate) struct VmState {
     session_starts: TokenBucket,
     refusals: Refusals,
     memory_refusals: BTreeMap<GpuId, RateLimited>,
-    /// If the VM is being removed, the pending replies to the requests for that. They are sent once
-    /// the VM has been removed.
+    /// If the VM is being removed, the pending replies to the requests for its removal. They are
+    /// sent once the VM has been removed.
     removal: Option<Vec<Answer>>,
 }
 
-/// A VM, for a broker that replaces this one.
+/// The record of a VM, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct VmRecord {
     id: VmId,
@@ -198,7 +198,7 @@ impl VmState {
         Ok(())
     }
 
-    /// Returns the limits of the VM that its guest's messages name.
+    /// Returns the VM's limits that messages in its guest mention.
     pub(crate) fn limits(&self) -> VmLimits {
         self.resources.as_ref().map(|resources| resources.limits(&self.vm)).unwrap_or_default()
     }
@@ -220,12 +220,12 @@ impl VmState {
         self.device.set_started(pid, pidfd, &self.vm, &self.gpus);
     }
 
-    /// Removes the socket and the cgroup of a VM that has failed.
+    /// Removes the socket, the cgroup, and the shared memory of a VM that has failed.
     pub(crate) fn release(&mut self) {
         self.resources = None;
     }
 
-    /// Serves a VM again that has failed.
+    /// Serves a failed VM again, with this socket and these resources.
     pub(crate) fn serve_again(
         &mut self,
         vm: Vm,
@@ -237,13 +237,13 @@ impl VmState {
         (self.vm, self.gpus, self.resources) = (vm, gpus, Some(resources));
     }
 
-    /// Removes what the VM's workers have left in their shared memory. Called when none of them is
-    /// left.
+    /// Removes the files that the VM's workers have left in their shared memory. Called when the VM
+    /// has no workers any more.
     pub(crate) fn clear_shared_memory(&self) {
         self.resources.iter().for_each(Resources::clear_shared_memory);
     }
 
-    /// Moves a worker to the VM's cgroup, if there is one.
+    /// Moves a worker to the VM's cgroup, if there is one, and gives it the VM's shared memory.
     pub(crate) fn take_process(&self, process: ProcessId) -> Result<(), String> {
         self.resources.as_ref().map_or(Ok(()), |resources| resources.take(process))
     }
@@ -326,7 +326,7 @@ impl VmState {
         self.removal.is_some()
     }
 
-    /// Starts the removal of the VM, which nobody waits for.
+    /// Starts the removal of the VM. No request waits for the removal.
     pub(crate) fn leave(&mut self) {
         self.removal.get_or_insert_default();
     }
@@ -360,7 +360,7 @@ pub(crate) struct Vms {
     touched: Touched<VmId>,
 }
 
-/// All VMs, for a broker that replaces this one.
+/// The record of all VMs, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct VmsRecord {
     last: u64,
@@ -368,7 +368,7 @@ pub(crate) struct VmsRecord {
 }
 
 impl VmsRecord {
-    /// Replaces the record of a VM by a later one.
+    /// Replaces the record of a VM by a newer one.
     pub(crate) fn change(&mut self, vm: VmRecord) -> Result<(), String> {
         let place = self.all.iter_mut().find(|one| one.id == vm.id);
         *place.ok_or("an unknown VM has changed")? = vm;
@@ -377,21 +377,21 @@ impl VmsRecord {
 }
 
 impl Vms {
-    /// Returns the records of the VMs that may have changed since the last call. `None` if VMs were
-    /// added or removed.
+    /// Returns the records of the VMs that may have changed since the last call. Returns `None` if
+    /// VMs were added or removed, so that all VMs must be recorded.
     pub(crate) fn take_changes(&mut self) -> Option<Vec<VmRecord>> {
         let touched = self.touched.take()?;
         let record = |id: VmId| self.all.get(&id).map(|state| state.record(id));
         Some(touched.into_iter().filter_map(record).collect())
     }
 
-    /// Returns what a broker that replaces this one needs.
+    /// Returns the record from which a broker that replaces this one continues.
     pub(crate) fn record(&self) -> VmsRecord {
         let all = self.iter().map(|(id, state)| state.record(id)).collect();
         VmsRecord { last: self.last, all }
     }
 
-    /// Continues with the VMs of the broker that this one replaces.
+    /// Takes over the VMs of the broker that this one replaces.
     pub(crate) fn restore(
         record: VmsRecord,
         launcher: &Launcher,
@@ -403,7 +403,7 @@ impl Vms {
         Ok(Self { last: record.last, all, touched: Touched::default() })
     }
 
-    /// Takes the pages of the VMs' spending, which the previous broker has kept.
+    /// Takes the VMs' spending pages, which the previous broker had the spawner keep.
     pub(crate) fn take_spending(&mut self) -> Vec<(VmId, OwnedFd)> {
         let all = self.all.iter_mut();
         all.filter_map(|(id, state)| Some((*id, state.device.take_spending()?))).collect()
@@ -421,14 +421,14 @@ impl Vms {
         self.all.get(&id)
     }
 
-    /// Returns a VM, which is recorded again.
+    /// Returns a VM, and marks it to be recorded again, because the caller may change it.
     pub(crate) fn get_mut(&mut self, id: VmId) -> Option<&mut VmState> {
         let state = self.all.get_mut(&id)?;
         self.touched.add(id);
         Some(state)
     }
 
-    /// Returns a VM, to change what isn't in its record: rate limits, for example.
+    /// Returns a VM, to change only state that isn't in its record, such as rate limits.
     pub(crate) fn unrecorded(&mut self, id: VmId) -> Option<&mut VmState> {
         self.all.get_mut(&id)
     }
@@ -540,12 +540,13 @@ impl Vms {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) gpus: Vec<GpuId>,
-    /// Why they aren't the GPUs that the VM had before, if they aren't.
+    /// The reason why these aren't the GPUs that the VM had before, or `None` if they are or the VM
+    /// is new.
     pub(crate) moved: Option<String>,
 }
 
 impl Placed {
-    /// Logs that the VM gets other GPUs than it had before.
+    /// If the VM gets other GPUs than it had before, logs that.
     pub(crate) fn report(&self, vm: &Vm) {
         if let Some(reason) = &self.moved {
             let gpus: Vec<u32> = self.gpus.iter().map(|gpu| gpu.0).collect();
@@ -554,8 +555,8 @@ impl Placed {
     }
 }
 
-/// Chooses the GPUs for a VM. If it requests any GPU, it gets the ones that it had before, whose UUIDs
-/// are in `before`, as long as they exist and have room. See [`place_vm`].
+/// Chooses the GPUs for a VM. If it requests a GPU with `any`, it gets the GPUs that it had before,
+/// whose UUIDs are in `before`, as long as they exist and have room. See [`place_vm`].
 pub(crate) fn place_again(
     capacities: &[Capacity],
     vm: &mut Vm,
