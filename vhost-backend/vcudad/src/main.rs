@@ -79,7 +79,7 @@ fn main() -> ExitCode {
         Ok(log) => log,
         Err(code) => return code,
     };
-    // Later, this process has no privileges.
+    // Find this out now, because this process has no privileges later.
     let is_root = inherited.as_ref().map_or(process::is_root(), Inherited::has_root);
     let from = match (inherited, &args.spawner) {
         (Some(inherited), _) => Origin::Inherited(Box::new(inherited)),

@@ -60,8 +60,8 @@ fn serve(
     let files = ManuallyDrop::new(ApiFiles(service.spawner().clone()));
     let sockets = ServerConfig { socket: control, read, metrics_address };
     let api = control_server::start(sockets, handle)?;
-    // A broker that fails must not remove what another one can continue with. If nothing outlives the
-    // broker, its spawner removes everything.
+    // Don't drop these after a failure: a broker that fails must not remove anything with which
+    // another one can continue. If nothing outlives the broker, its spawner removes everything.
     let mut manager = ManuallyDrop::new(EventManager::new().map_err(BrokerError::Loop)?);
     let id = manager.add_subscriber(service);
     loop {
@@ -93,16 +93,17 @@ fn serve(
 
 /// Where the broker gets its spawner.
 pub enum Origin {
-    /// The broker starts it.
+    /// The broker starts its own spawner.
     Own,
-    /// The broker connects to the socket at this path. There may be processes of an earlier broker.
+    /// The broker connects to the spawner that listens on the socket at this path. The spawner may
+    /// have processes of an earlier broker.
     Listening(PathBuf),
     /// The program that this process executed before has handed over its spawner.
     Inherited(Box<Inherited>),
 }
 
 impl Origin {
-    /// Returns true if root starts the broker, or has started the one that this one replaces.
+    /// Returns true if root starts this broker, or started the broker that this one replaces.
     fn is_root(&self) -> bool {
         match self {
             Self::Inherited(inherited) => inherited.has_root(),
@@ -143,14 +144,15 @@ fn start(
         Origin::Inherited(inherited) => {
             let Inherited { inheritance, state } = *inherited;
             let chosen = Chosen::of(file, || read(state.config.as_deref()?))?;
-            // The spawner doesn't bind others once an earlier program has sealed its policy.
+            // Use only the sockets that the previous program had. After that program sealed the
+            // spawner's policy, the spawner binds no others.
             let Config { control_socket, read_socket, .. } = &chosen.config;
             let control = control_socket.clone().filter(|_| inheritance.has_control);
             let read = read_socket.clone().filter(|_| inheritance.has_read);
             if read_socket.is_some() && read.is_none() {
                 tracing::warn!("there is no read_socket until the spawner is restarted");
             }
-            // The previous program has done this, but it doesn't outlast the execution of another.
+            // Executing a program has undone this setting of the previous program, so repeat it.
             process::set_dumpable(false).map_err(BrokerError::Handover)?;
             let spawner = Spawner::restore(&inheritance.spawner).map_err(BrokerError::Handover)?;
             let dir = chosen.config.state_dir.as_deref();
@@ -169,7 +171,7 @@ fn start(
     let service = match prepare(&chosen, listening.as_deref())? {
         Ready::New(prepared) => Service::new(chosen.config, *prepared, inputs)?,
         Ready::Continuing(spawner, dir) => {
-            // The file is read without privileges.
+            // Read the record only now, without privileges, because it isn't trusted.
             let record = spawner.take_record().and_then(Handover::read);
             let (Handover { state, .. }, handling) = record.map_err(BrokerError::Handover)?;
             Service::take_over(chosen, spawner, dir, (state, handling), inputs)?
@@ -190,12 +192,13 @@ fn bind(
     let bind_control =
         |path| service.spawner().bind(Call::BindControl).map_err(fail("control_socket", path));
     let bind_read = |path| match service.spawner().bind(Call::BindRead) {
-        // An earlier spawner doesn't know it. The log says so already.
+        // A spawner of an earlier version doesn't know this call. A warning has been logged
+        // already.
         Err(Refusal { part: Part::Request, .. }) => Ok(None),
         bound => bound.map(Some).map_err(fail("read_socket", path)),
     };
     let read = read.and_then(|path| bind_read(path).transpose()).transpose()?;
-    // Once this one is bound, all are.
+    // Bind the control socket last: once it exists, all sockets do.
     let control = control.map(bind_control).transpose()?;
     Ok((service, Sockets { control, read }))
 }
@@ -208,13 +211,13 @@ enum Ready {
     Continuing(Spawner, Option<StateDir>),
 }
 
-/// Does what needs root's privileges, if the broker has them, and drops them. Until then, it
-/// handles nothing but the configuration file and what the driver library reports. `listening` is
-/// the socket of a spawner that is running already.
+/// Carries out the steps that need root's privileges, if the broker has them, and drops the
+/// privileges. Before that, it handles only the configuration file and the driver library's
+/// reports. `listening` is the socket of a spawner that is running already.
 fn prepare(chosen: &Chosen, listening: Option<&Path>) -> Result<Ready, BrokerError> {
     let config = &chosen.config;
     let user = privileges::choose_user(config)?;
-    // A new connection to the spawner replaces that of another broker. So first lock the state
+    // A new connection to the spawner replaces another broker's connection. So first lock the state
     // directory, to make sure that no other broker is running.
     let state = config.state_dir.as_deref();
     let state = state.map(|dir| StateDir::open(dir, user.as_ref())).transpose()?;
@@ -224,7 +227,7 @@ fn prepare(chosen: &Chosen, listening: Option<&Path>) -> Result<Ready, BrokerErr
     };
     let ending = spawner.ending();
     if library.is_none() {
-        // There is nothing to continue with.
+        // There are no VMs to continue with, so an error in the file is fatal.
         chosen.check_file()?;
     }
     process::go_before_vms();
@@ -246,7 +249,7 @@ fn prepare(chosen: &Chosen, listening: Option<&Path>) -> Result<Ready, BrokerErr
         return Ok(Ready::Continuing(spawner, state));
     }
     if spawner.outlives_broker() {
-        // Another broker may have failed.
+        // An earlier broker may have failed and left processes, so end them.
         spawner.request(Call::EndAll).map_err(BrokerError::Spawner)?;
     }
     let mut driver = driver::choose(config, &spawner, driver::DRIVER_WAIT)?;

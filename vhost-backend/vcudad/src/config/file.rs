@@ -109,11 +109,12 @@ impl Config {
 
     /// Parses and checks the text of a configuration file.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        // Ignore an error in the text here. It's reported below.
+        // Ignore text that can't be parsed: the parser below reports the error.
         let mut top: Table = toml::from_str(text).unwrap_or_default();
-        // Each VM is parsed separately below, so that an error can include the VM's name.
+        // Don't check the VMs here. Each VM is parsed separately below, so that an error can
+        // include its name.
         top.remove("vm");
-        // `socket_folders` may be a list, although it isn't a setting of VMs.
+        // Don't check `socket_folders`, which may be a list although it isn't a setting of VMs.
         top.remove("socket_folders");
         no_lists("", &Value::Table(top))?;
         let file: File = toml::Deserializer::parse(text)
@@ -140,8 +141,9 @@ impl Config {
                 serde_path_to_error::deserialize(settings).map_err(|error| {
                     let field = error.path().to_string();
                     let message = said(&field, error.inner(), expected(&field));
-                    // Serde's message doesn't list `name` and `socket`: they aren't among the
-                    // settings, because `[defaults]` can't contain them.
+                    // If a key is unknown, Serde's message lists the settings. Add `name` and
+                    // `socket`, which aren't among the settings because `[defaults]` can't contain
+                    // them.
                     let is_own = !field.contains('.');
                     let own = "expected one of `name`, `socket`, ";
                     let message = match is_own {
@@ -203,7 +205,7 @@ impl Config {
     }
 }
 
-/// Returns the key with which a message begins.
+/// Returns the key at the beginning of a message.
 fn first_word(message: &str) -> &str {
     message.split([':', ' ']).next().unwrap_or_default()
 }

@@ -46,7 +46,7 @@ pub struct Config {
     pub control_group: Option<String>,
     /// Path of the control API's socket that is only for reading. `None` if there is none.
     pub read_socket: Option<PathBuf>,
-    /// The group that may use that socket. `None` means `virtio-cuda-read`, if that group exists.
+    /// The group that may use `read_socket`. `None` means `virtio-cuda-read`, if that group exists.
     pub read_group: Option<String>,
     /// The user as which the broker runs if it was started by root. `None` means `vcudad`, if that
     /// user exists, and otherwise one that isn't in the user database.
@@ -59,7 +59,8 @@ pub struct Config {
     pub policy: Policy,
     /// The VMs.
     pub vms: Vec<VmSpec>,
-    /// True if `--memory-max` was not given. Then the default may be reduced to fit the GPU.
+    /// True if `--memory-max` was not given. In that case, the default may be reduced to fit the
+    /// GPU.
     pub memory_max_is_default: bool,
     /// The text of the configuration file. Empty if there is none.
     pub text: String,
@@ -96,7 +97,6 @@ impl Config {
     /// If the broker runs as root, fills in the default paths. An empty path turns its feature off.
     pub fn with_places(mut self, is_root: bool) -> Result<Self, ConfigError> {
         let place = |given: Option<PathBuf>, default: &str| match given {
-            // An empty path turns the feature off.
             Some(path) if path.as_os_str().is_empty() => None,
             None if is_root => Some(PathBuf::from(default)),
             given => given,
@@ -104,7 +104,8 @@ impl Config {
         self.state_dir = place(self.state_dir, STATE_DIR);
         let is_default = self.control_socket.is_none();
         self.control_socket = place(self.control_socket, CONTROL_SOCKET);
-        // Several brokers on one host have their own control sockets.
+        // A broker whose control socket isn't the default may be one of several on the host, so it
+        // has no default read socket.
         self.read_socket = match self.read_socket {
             None if !is_default => None,
             given => place(given, READ_SOCKET),

@@ -3,14 +3,14 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A parsed file that remembers where its keys are.
+/// A parsed file with the positions of its keys.
 pub(super) struct Lines<'a> {
     text: &'a str,
     table: Option<Spanned<DeTable<'a>>>,
 }
 
 impl<'a> Lines<'a> {
-    /// Parses a file. If it isn't valid TOML, no line is found later.
+    /// Parses a file. If it isn't valid TOML, the lookups find no lines.
     pub(super) fn of(text: &'a str) -> Self {
         Self { text, table: DeTable::parse(text).ok() }
     }
@@ -27,8 +27,8 @@ impl<'a> Lines<'a> {
         self.find(self.table.as_ref()?.get_ref(), key)
     }
 
-    /// Returns the line of a VM's setting: in its section, else in `[defaults]`, else that of the
-    /// section.
+    /// Returns the line of a VM's setting in the VM's section. If the setting isn't there, returns
+    /// its line in `[defaults]`. If it isn't there, either, returns the line of the VM's section.
     pub(super) fn of_vm(&self, index: usize, key: &str) -> Option<usize> {
         let top = self.table.as_ref()?.get_ref();
         let section = top.get("vm")?.get_ref().as_array()?.get(index)?;

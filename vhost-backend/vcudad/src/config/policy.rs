@@ -33,10 +33,10 @@ pub enum JailMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvictionMode {
-    /// If the driver supports it.
+    /// Kernels are taken off the GPU if the driver supports that.
     #[default]
     Auto,
-    /// Never.
+    /// Kernels are never taken off the GPU.
     Off,
 }
 

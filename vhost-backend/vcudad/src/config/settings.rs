@@ -24,7 +24,7 @@ impl Settings {
         }
         all.0.insert("name", name.into());
         let mut spec = all.into_spec()?;
-        // An empty path can't be made absolute. It's kept here, and a later check rejects it.
+        // An empty path can't be made absolute. Keep it here: a later check rejects it.
         spec.socket = Some(std::path::absolute(&socket).unwrap_or(socket));
         Ok(spec)
     }

@@ -52,7 +52,8 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     assert_eq!(beta.env_allow, ["CUDA_LAUNCH_BLOCKING"]);
 }
 
-/// If a VM's socket belonged to the group of another VM's processes, those could connect to it.
+/// If a VM's socket belonged to a group with which another VM's processes run, these processes
+/// could connect to it.
 #[test]
 fn no_socket_has_a_group_with_which_a_vms_processes_run() {
     let config = |a: &str, b: &str| {
@@ -72,8 +73,8 @@ fn no_socket_has_a_group_with_which_a_vms_processes_run() {
     assert!(config(group, group).is_ok());
 }
 
-/// systemd gives the IDs of its ranges to services and containers, which would share a VM's files
-/// and could be sent its signals.
+/// systemd assigns user IDs in its ranges to services and containers. If a VM had such an ID, they
+/// would share its files and could be sent its signals.
 #[test]
 fn chosen_user_ids_are_in_no_range_that_others_use() {
     let mut vms = check_vms(&Config::parse(GOOD).unwrap().vms).unwrap();
@@ -191,7 +192,7 @@ fn errors_name_the_key_on_one_line() {
     }
 }
 
-/// Comparing each VM with all others would take minutes.
+/// The check must not compare each VM with all others, which would take minutes.
 #[test]
 fn there_is_a_limit_on_the_number_of_vms_and_they_are_checked_quickly() {
     let file = |count: usize| {

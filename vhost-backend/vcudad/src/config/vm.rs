@@ -101,7 +101,8 @@ impl Vm {
         let name = spec.name.clone();
         let default = || default_socket(&name);
         let all = spec.with_defaults();
-        // `check` has validated the mode.
+        // `check` refuses a mode that can't be parsed. A VM that is listed although its settings
+        // are invalid gets the default mode.
         let mode = all.socket_mode.and_then(|mode| u32::from_str_radix(&mode, 8).ok());
         let allowed = || ALLOWED_ENV.iter().map(|name| (*name).to_owned()).collect();
         Self {
@@ -113,8 +114,8 @@ impl Vm {
                 max_plain: all.plain.max.unwrap_or_default() as u32,
                 pinned_max: all.pinned.max.unwrap_or_default(),
                 max_regions: 4096,
-                // Each segment takes one mapping, and Linux limits a process to 65,530 mappings by
-                // default.
+                // Each segment takes one memory mapping, and Linux limits a process to 65,530
+                // mappings by default.
                 max_segments: 16_384,
             },
             socket_gid: spec.socket_group.as_deref().and_then(group::find),

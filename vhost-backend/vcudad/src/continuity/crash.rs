@@ -8,18 +8,18 @@ use crate::gpu::compute::Eviction;
 use crate::sessions::worker::{Worker, Workers};
 use host_ipc::messages::WorkerId;
 
-/// The end of the other broker.
+/// The circumstances under which the previous broker ended.
 pub(crate) struct Crash<'a> {
-    /// Whose message it was handling.
+    /// Whose message the previous broker was handling.
     pub(crate) handling: Handling,
-    /// Whether it took kernels off GPUs.
+    /// Whether the previous broker took kernels off GPUs.
     pub(crate) evicted: bool,
-    /// The means to let them continue.
+    /// The means to let these kernels continue. `None` if this broker doesn't evict kernels.
     pub(crate) eviction: Option<&'a Eviction>,
 }
 
 impl Crash<'_> {
-    /// Returns the worker whose message the broker was handling when it ended.
+    /// Returns the worker whose message the previous broker was handling when it ended.
     pub(crate) fn sender(&self) -> Option<WorkerId> {
         match self.handling {
             Handling::Worker(sender) => Some(sender),
@@ -27,7 +27,7 @@ impl Crash<'_> {
         }
     }
 
-    /// Lets all evicted kernels continue whose workers' driver objects are known. Returns the
+    /// Lets the evicted kernels continue of all workers whose driver objects are known. Returns the
     /// workers that must end, each with the reason.
     pub(crate) fn clear(&self, workers: &Workers) -> Vec<(WorkerId, &'static str)> {
         let doubt = |(id, worker)| Some((id, self.doubt(id, worker)?));
@@ -111,8 +111,8 @@ mod tests {
         assert!(ended(Handling::Device(VmId(1)), false).is_empty());
         assert_eq!(ended(Handling::Worker(plain), false), [plain]);
         assert_eq!(ended(Handling::Supervisor, false), [has_channels]);
-        // The worker's kernels may be off the GPU, and without evictions, the broker can't put them
-        // back.
+        // The worker's kernels may be off the GPU. This broker can't put them back, because it
+        // can't evict kernels.
         assert_eq!(ended(Handling::Nothing, true), [has_channels]);
     }
 }

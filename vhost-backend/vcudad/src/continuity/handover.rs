@@ -2,10 +2,12 @@
 //! continue without interruption.
 //!
 //! The broker writes what it knows to a memory file as JSON. The spawner keeps the descriptors that
-//! the other vcudad needs as well, such as sockets to the processes. There are three ways:
+//! the other vcudad also needs, such as the sockets to the processes. The other vcudad gets the
+//! file in one of three ways:
 //!
-//! - On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it executes
-//!   that program in the same process, which inherits the file and the sockets to the spawner.
+//! - On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it
+//!   executes that program in the same process, which inherits the file and the sockets to the
+//!   spawner.
 //! - On SIGTERM, if the spawner outlives the broker, the broker leaves the file with the spawner
 //!   and exits. A vcudad that is started later gets the file from the spawner.
 //! - If the broker crashes or is killed, the spawner has the file that the broker has kept current:
@@ -44,15 +46,16 @@ use crate::vm::vms::VmsRecord;
 use host_ipc::gpu::Probed;
 use host_ipc::spawner::ProcessId;
 
-/// The version of the format.
+/// The version of the handover's format.
 const VERSION: u32 = 3;
-/// A larger file isn't read. One with 10,000 sessions has about 10 MiB.
+/// Maximum size of a file that is read, in bytes. A file with 10,000 sessions has about 10 MiB.
 const MAX_SIZE: u64 = 1 << 28;
-/// Name of the argument with the version that the running program writes.
+/// Name of the argument that asks whether a program can take over. Its value is the format version
+/// that the running program writes.
 pub const ACCEPTS: &str = "--accepts-handover";
 /// Name of the argument that says that root has started the broker.
 pub const AS_ROOT: &str = "--as-root";
-/// Name of the argument with the number of the memory file's descriptor.
+/// Name of the argument whose value is the number of the memory file's descriptor.
 pub const FROM: &str = "--handover-fd";
 /// How long the new program may take to say whether it can take over.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -60,14 +63,14 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Everything that the new program needs to know about the VMs and their processes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct HandoverState {
-    /// The number of the last process that the spawner was asked to start.
+    /// The number of the process that the spawner was last asked to start.
     pub(crate) last_process: ProcessId,
     pub(crate) driver: Probed,
     pub(crate) has_jail: bool,
-    /// Why workers have no jail.
+    /// Why workers have no jail, if they have none.
     #[serde(default)]
     pub(crate) no_jail: Option<String>,
-    /// Whether kernels were taken off GPUs.
+    /// Whether the broker took kernels off GPUs.
     pub(crate) evicts: bool,
     pub(crate) gpus: Gpus,
     pub(crate) cgroups: Cgroups,
@@ -80,8 +83,8 @@ pub(crate) struct HandoverState {
     /// error when it's started.
     #[serde(default)]
     pub(crate) config: Option<String>,
-    /// The usage of VMs. `None` in the record that is kept for a crash: then, the state directory has
-    /// it.
+    /// The usage of VMs. `None` in the record that is kept in case of a crash, because the state
+    /// directory has the usage.
     #[serde(default)]
     pub(crate) usage: Option<Record>,
 }
@@ -102,16 +105,16 @@ impl HandoverState {
     }
 }
 
-/// The part of a handover that is only for a program that is executed in the same process, which
-/// inherits descriptors.
+/// The part of a handover for a program that is executed in the same process and inherits
+/// descriptors.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Inheritance {
     /// The path at which the next version of the program will be installed.
     pub(crate) program: PathBuf,
     pub(crate) spawner: SpawnerRecord,
-    /// Whether there is a control API's socket.
+    /// Whether there is a control API socket.
     pub(crate) has_control: bool,
-    /// Whether there is one that is only for reading.
+    /// Whether there is a control API socket that is only for reading.
     #[serde(default)]
     pub(crate) has_read: bool,
 }
@@ -120,15 +123,15 @@ pub(crate) struct Inheritance {
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Handover {
     version: u32,
-    /// `None` for a program that is started.
+    /// `None` for a program that is started as another process.
     pub(crate) inheritance: Option<Inheritance>,
     pub(crate) state: HandoverState,
 }
 
 impl Handover {
     /// Reads the state that the previous program has written, and applies the changes that it has
-    /// added to the file. Treats the file as untrusted. Also returns whose message that program was
-    /// handling when it ended.
+    /// added to the file. Treats the file as untrusted. Also returns whose message the previous
+    /// program was handling when it ended.
     pub(crate) fn read(file: File) -> io::Result<(Self, Handling)> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a file"));
@@ -139,7 +142,7 @@ impl Handover {
         Self::parse(&text).map_err(io::Error::other)
     }
 
-    /// Encodes what the next program needs.
+    /// Encodes a handover.
     pub(crate) fn encode(
         state: HandoverState,
         inheritance: Option<Inheritance>,
@@ -147,7 +150,7 @@ impl Handover {
         Ok(serde_json::to_vec(&Self { version: VERSION, inheritance, state })?)
     }
 
-    /// Writes what the next program needs to a memory file.
+    /// Writes a handover to a memory file.
     pub(crate) fn write(
         state: HandoverState,
         inheritance: Option<Inheritance>,
@@ -159,7 +162,7 @@ impl Handover {
         Ok(file.into())
     }
 
-    /// Parses what the previous program has written.
+    /// Parses a handover and the changes that follow it.
     fn parse(text: &[u8]) -> Result<(Self, Handling), String> {
         #[derive(Deserialize)]
         struct Version {
@@ -169,7 +172,7 @@ impl Handover {
             let line = line.ok_or("it is too short")?;
             serde_json::from_slice(line).map_err(|error| error.to_string())
         }
-        // A line that isn't complete doesn't count.
+        // Ignore a line that isn't complete: the previous program ended while it was writing it.
         let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n"));
         let handling = from(lines.next())?;
         let state = lines.next();
@@ -238,7 +241,8 @@ impl Successor {
     }
 
     /// Asks the program whether it can take over. `is_root` says whether this broker was started by
-    /// root, because the defaults in the configuration depend on that. An error says why it can't.
+    /// root, because the defaults in the configuration depend on that. An error says why the
+    /// program can't take over.
     pub(crate) fn ask(&self, is_root: bool) -> Result<(), String> {
         let fail = |error: io::Error| format!("cannot run {}: {error}", self.program.display());
         let mut command = Command::new(&self.program);
@@ -270,7 +274,7 @@ impl Successor {
         Err(format!("{} cannot take over: {}", self.program.display(), text.trim()))
     }
 
-    /// Writes what is handed over.
+    /// Writes the handover to a memory file, for this successor to read.
     pub(crate) fn with(
         self,
         state: HandoverState,
@@ -313,8 +317,8 @@ impl Replacement {
 }
 
 /// Executes a program with the environment and the signal mask of this one. (The standard library's
-/// function unblocks all signals. One that arrives before the new program blocks it would end the
-/// process.)
+/// function unblocks all signals. A signal that arrives before the new program blocks signals would
+/// end the process.)
 fn execute(path: &Path, words: impl Iterator<Item = OsString>) -> io::Error {
     let to_c = |word: OsString| CString::new(word.into_vec());
     let words: Result<Vec<CString>, _> = words.map(to_c).collect();

@@ -23,15 +23,15 @@ use crate::watches::Source;
 use host_ipc::messages::WorkerId;
 use memory_ledger::VmId;
 
-/// Length of the first line.
+/// Length of the first line, which is replaced in place.
 const FIRST_LINE: usize = 64;
-/// When the changes are longer than this and than the state, a new file is due.
+/// A new file is due when the changes are longer than the state by more than this, in bytes.
 const SLACK: u64 = 1 << 20;
 
 /// Whose message a broker was handling when it wrote its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Handling {
-    /// The broker has left everything in order.
+    /// The broker has handed over, and left everything in order.
     Done,
     /// The broker wasn't handling a message of a process that a guest may have taken over. The next
     /// broker can handle the same event again, with the same result.
@@ -63,15 +63,15 @@ impl Handling {
     }
 }
 
-/// The record.
+/// The record of this broker's state.
 pub(crate) struct Journal {
     /// `None` if there is no record, because nothing outlives the broker or the record couldn't be
     /// written.
     spawner: Option<Spawner>,
     file: Option<File>,
-    /// Length of the file.
+    /// Length of the file, in bytes.
     end: u64,
-    /// The state in the file.
+    /// The encoded state in the file, without later changes.
     state: Vec<u8>,
     handling: Handling,
 }
@@ -92,7 +92,7 @@ impl Journal {
         self.spawner.is_some()
     }
 
-    /// Writes whose message is being handled.
+    /// Writes to the first line whose message is being handled.
     pub(crate) fn mark(&mut self, handling: Handling) {
         if std::mem::replace(&mut self.handling, handling) == handling {
             return;
@@ -103,7 +103,7 @@ impl Journal {
         }
     }
 
-    /// Writes changes. Returns false if the whole state must be written instead.
+    /// Adds changes to the file. Returns false if the whole state must be written instead.
     pub(crate) fn add(&mut self, changes: &[impl Serialize]) -> bool {
         let (Some(file), false) = (&self.file, changes.is_empty()) else { return true };
         if self.end > self.state.len() as u64 * 2 + SLACK {
@@ -138,7 +138,7 @@ impl Journal {
         }
     }
 
-    /// Continues without a record.
+    /// Continues without a record, after an error.
     fn give_up(&mut self, reason: &str) {
         tracing::error!(
             "if vcudad crashes, all sessions will end: cannot write its state: {reason}"
@@ -150,7 +150,7 @@ impl Journal {
     }
 }
 
-/// Has the spawner keep another file in place of the current one.
+/// Writes a new file, and has the spawner keep it in place of the current one.
 fn write(spawner: &Spawner, handling: Handling, state: &[u8]) -> Result<File, String> {
     let create = || -> io::Result<OwnedFd> {
         let file = File::from(memfd_create("record", MemfdFlags::CLOEXEC)?);

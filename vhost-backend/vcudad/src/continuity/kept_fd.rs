@@ -20,10 +20,10 @@ impl KeptFd {
         self.0
     }
 
-    /// Keeps a descriptor open.
+    /// Keeps a descriptor open when this process executes another program.
     pub(crate) fn keep(fd: &impl AsRawFd) -> io::Result<Self> {
         let fd = fd.as_raw_fd();
-        // SAFETY: the call takes only integers.
+        // SAFETY: F_SETFD takes only integers, and only clears the close-on-exec flag.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -13,7 +13,7 @@ use host_ipc::spawner::ProcessId;
 /// many other VMs and sessions there are.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Change {
-    /// A VM, as it is now.
+    /// The current record of a VM.
     Vm(Box<VmRecord>),
     Gpus(Gpus),
     Counts(Counts),
@@ -21,7 +21,7 @@ pub(crate) enum Change {
     Session(SessionChange),
 }
 
-/// The counters that number the next processes.
+/// The counters from which the next processes and workers get their numbers, and the supervisor.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) last_process: ProcessId,
@@ -33,7 +33,7 @@ pub(crate) struct Counts {
 #[derive(Default)]
 pub(crate) struct Recorded {
     counts: Counts,
-    /// The GPUs, encoded.
+    /// The GPUs in encoded form.
     gpus: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl Recorded {
 
     /// Returns a change if the GPUs aren't as they were in the last call.
     pub(crate) fn set_gpus(&mut self, gpus: &Gpus) -> Option<Change> {
-        // Encoding them can't fail.
+        // Encoding the GPUs can't fail.
         let text = serde_json::to_vec(gpus).unwrap_or_default();
         let has_changed = text != self.gpus;
         self.gpus = text;

@@ -4,15 +4,16 @@ use control_api::{EndReason, EventKind};
 
 use memory_ledger::{GpuId, VmId};
 
-/// An event, the VM, session and GPU that it concerns, and the user who caused it, if any.
+/// An event for operators. It names the VM, session, and GPU that it concerns, and the user who
+/// caused it, if there are any.
 pub(crate) struct BrokerEvent {
     pub(crate) kind: EventKind,
     pub(crate) vm: Option<VmId>,
     pub(crate) session: Option<u32>,
     pub(crate) gpu: Option<GpuId>,
-    /// The user who requested the change through the control API.
+    /// The user who caused the event with a request through the control API, if a user did.
     pub(crate) uid: Option<u32>,
-    /// Why the session ended.
+    /// Why the session ended, if the event is the end of a session.
     pub(crate) reason: Option<EndReason>,
     pub(crate) message: String,
 }

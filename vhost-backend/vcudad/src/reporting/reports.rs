@@ -47,8 +47,8 @@ pub(crate) struct Reports<'a> {
 }
 
 impl Reports<'_> {
-    /// Returns the memory on a GPU that isn't promised to VMs: that of warm workers, and what
-    /// workers that have ended still hold.
+    /// Returns the memory on a GPU that isn't available for promises to VMs: the memory for warm
+    /// workers, and memory that ended workers still hold.
     fn reserved(&self, gpu: GpuId) -> u64 {
         let warm = self.workers.warm_bytes(self.gpus.context_bytes(gpu));
         warm.saturating_add(self.leftovers.held(gpu))
@@ -177,7 +177,7 @@ impl Reports<'_> {
         };
         self.scheduler.fill_stats(id, gpu, self.vms, &mut stats);
         if state.pause.is_paused() {
-            // The scheduler doesn't know of pauses of single VMs under MPS.
+            // Under MPS, the scheduler doesn't know which single VMs are paused.
             stats.waits_for = Some(Wait { reason: WaitReason::Paused, vm: None });
         }
         stats

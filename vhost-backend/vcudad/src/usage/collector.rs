@@ -15,14 +15,14 @@ use memory_ledger::{GpuId, VmId};
 const SAMPLE: Duration = Duration::from_secs(1);
 /// Minimum time between two samples. The scheduler's statistics don't change more often.
 const LEAST: Duration = Duration::from_millis(20);
-/// Time between two writes.
+/// Time between two writes of the record.
 const SAVE: Duration = Duration::from_secs(10);
 
 /// The usage of VMs.
 pub(crate) struct Usage {
     record: Record,
-    /// The counters in the last sample. Those of the scheduler and of the ledger begin at zero when
-    /// a VM is added, or when another broker takes over.
+    /// The counters in the last sample. The counters of the scheduler and of the ledger begin at
+    /// zero when a VM is added, or when another broker takes over.
     last: HashMap<(VmId, GpuId), Counters>,
     sampled: Option<Instant>,
     /// Whether the record has changed since it was saved.
@@ -56,8 +56,8 @@ impl Usage {
         &self.record
     }
 
-    /// Returns true if it's time for a sample. If `is_wanted` is true, somebody is about to look at the
-    /// result.
+    /// Returns true if it's time for a sample. If `is_wanted` is true, the result is needed now, so
+    /// less time must have passed since the last sample.
     pub(crate) fn must_sample(&mut self, is_wanted: bool, now: Instant) -> bool {
         let interval = if is_wanted { LEAST } else { SAMPLE };
         let is_due = self.sampled.is_none_or(|at| now.duration_since(at) >= interval);
@@ -83,7 +83,8 @@ impl Usage {
         }
     }
 
-    /// Begins with a VM whose counters don't begin at zero, because it shares them with other VMs.
+    /// Begins to count the usage of a VM whose counters don't begin at zero, because it shares them
+    /// with other VMs.
     pub(crate) fn begin(&mut self, key: (VmId, GpuId), counters: Counters) {
         self.last.insert(key, counters);
     }
@@ -94,8 +95,9 @@ impl Usage {
         self.record.retain_totals(is_served);
     }
 
-    /// Returns the record to save, if it must be saved now. If `is_wanted` is true, somebody waits for
-    /// that. Then call [`Self::saved`].
+    /// Returns the record to save, if it must be saved now. If `is_wanted` is true, somebody waits
+    /// for it, so a change must be saved at once. After the write, call [`Self::saved`] with its
+    /// result.
     pub(crate) fn take_save(&mut self, is_wanted: bool, now: Instant) -> Option<Record> {
         let is_due = is_wanted || now >= self.next_save;
         if !self.saving.is_on || self.is_saving || !self.is_dirty || !is_due {
@@ -115,7 +117,7 @@ impl Usage {
         self.saving.is_on && (self.is_dirty || self.is_saving)
     }
 
-    /// The record was saved, or couldn't be saved. Counting continues in any case.
+    /// Handles that the record was saved, or couldn't be saved. Counting continues in both cases.
     pub(crate) fn saved(&mut self, result: Result<(), String>, now: Instant, now_ms: u64) {
         (self.is_saving, self.next_save) = (false, now + SAVE);
         let was_failing = std::mem::replace(&mut self.is_failing, result.is_err());
@@ -139,7 +141,7 @@ impl Usage {
         }
     }
 
-    /// Returns what is reported about saving.
+    /// Returns the status of saving, for reports.
     pub(crate) fn saving(&self) -> UsageSaving {
         let Record { set_aside, dropped, .. } = self.record;
         UsageSaving { set_aside, dropped, ..self.saving }
@@ -180,7 +182,7 @@ mod tests {
         let mut usage = usage(Instant::now());
         assert_eq!([5, 7, 7].map(|now| sample(&mut usage, KEY, now)), [5, 7, 7]);
         usage.end(KEY.0, |_| false);
-        // This VM has the former one's name, but its counters begin at zero.
+        // This VM has the name of the removed VM, but its counters begin at zero.
         assert_eq!(sample(&mut usage, (VmId(2), GpuId(0)), 3), 10);
         // The VM joins a group that has already used 100 ns.
         let member = (VmId(3), GpuId(0));
@@ -197,7 +199,7 @@ mod tests {
         assert!(usage.take_save(false, start).is_none() && usage.is_unsaved());
         let record = usage.take_save(false, start + SAVE).unwrap();
         assert_eq!(record.total("a", "GPU-1").gpu_ns, 5);
-        // One write at a time.
+        // Only one write is made at a time.
         sample(&mut usage, KEY, 6);
         assert!(usage.take_save(true, start + SAVE).is_none() && usage.is_saving());
         usage.saved(Err("full".into()), start + SAVE, 1000);

@@ -14,18 +14,18 @@ pub(crate) struct Counters {
     pub(crate) handovers: u64,
     pub(crate) handover_ns: u64,
     pub(crate) evictions: u64,
-    /// Charged memory, multiplied by time, in bytes times seconds.
+    /// Charged memory multiplied by time, in bytes times seconds.
     pub(crate) memory_byte_seconds: u64,
 }
 
 impl Counters {
-    /// Adds up two counters each.
+    /// Adds each counter of `more` to the same counter of this value.
     pub(crate) fn add(&mut self, more: Self) {
         self.change(more, u64::saturating_add);
     }
 
-    /// Returns what was counted since `before`. If one of the scheduler's counters has decreased, the
-    /// scheduler has lost its statistics and counts from zero again.
+    /// Returns what was counted since `before`. If one of the scheduler's counters has decreased,
+    /// the scheduler has lost its statistics and has counted from zero since.
     pub(crate) fn since(mut self, before: Self) -> Self {
         let memory_byte_seconds = before.memory_byte_seconds;
         let of_scheduler = |of: Self| Self { memory_byte_seconds: 0, ..of };

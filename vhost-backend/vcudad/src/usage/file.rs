@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::record::{Record, VERSION};
 use crate::settings::state::{StateDir, StateError};
 
-/// The contents of the directory.
+/// The usage that was read from the state directory.
 pub(crate) struct Loaded {
     pub(crate) record: Record,
     /// False if a file is in the way that can't be read and can't be renamed, so it must not be
@@ -18,7 +18,7 @@ pub(crate) struct Loaded {
     pub(crate) may_save: bool,
 }
 
-/// Reads the usage that was saved. If that isn't possible, sets the file aside.
+/// Reads the saved usage. If the file can't be read, sets it aside.
 pub(crate) fn load(dir: &StateDir, now_ms: u64) -> Loaded {
     let read = dir.read_usage().map_err(|error| error.to_string());
     let reason = match read.and_then(|text| text.map(|text| decode(&text)).transpose()) {
@@ -63,7 +63,7 @@ fn decode(text: &[u8]) -> Result<Record, String> {
     Ok(record.restored())
 }
 
-/// Saves the usage. If that fails, the file has what was saved before.
+/// Saves the usage. If that fails, the file keeps its previous contents.
 pub(crate) fn save(dir: &StateDir, record: &Record) -> Result<(), StateError> {
     let mut text = serde_json::to_vec(record).map_err(io::Error::from);
     if let Ok(text) = &mut text {

@@ -46,7 +46,7 @@ impl Record {
         Self { version: VERSION, began_ms: now_ms, ..Self::default() }
     }
 
-    /// Adds what a VM has used of a GPU. The time decides only which month it was.
+    /// Adds to a VM's usage of a GPU. `now_ms` only selects the month.
     pub(crate) fn add(&mut self, vm: &str, gpu: &str, more: Counters, now_ms: u64) {
         let month = month_of(now_ms);
         let has = |table: &Table| table.get(vm).is_some_and(|gpus| gpus.contains_key(gpu));
@@ -65,8 +65,8 @@ impl Record {
         add(self.months.entry(month).or_default());
     }
 
-    /// Makes room for a new row in a month. Returns false if only this month's own rows could be
-    /// removed for it.
+    /// Makes room for a new row in a month, by dropping the oldest of the other months. Returns
+    /// false if there are no other months.
     fn make_room(&mut self, month: &str) -> bool {
         let new = usize::from(!self.months.contains_key(month));
         while self.months.len() + new > MAX_MONTHS || self.rows >= MAX_ROWS {
@@ -79,7 +79,8 @@ impl Record {
         true
     }
 
-    /// Completes a record that was read. When it's written again, it has this program's version.
+    /// Completes a record that was read from a file. When the record is written again, it has this
+    /// program's version.
     pub(crate) fn restored(self) -> Self {
         let mut record = Self { version: VERSION, ..self };
         record.count_rows();
@@ -90,14 +91,14 @@ impl Record {
         self.rows = self.months.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum();
     }
 
-    /// Drops the totals of VMs that are in no month, unless they are served.
+    /// Drops the totals of VMs that are in no month, unless the VMs are served.
     pub(crate) fn retain_totals(&mut self, is_served: impl Fn(&str) -> bool) {
         let months = &self.months;
         let is_in_month = |vm: &str| months.values().any(|table| table.contains_key(vm));
         self.totals.retain(|vm, _| is_served(vm) || is_in_month(vm));
     }
 
-    /// Returns what a VM has used of a GPU in total.
+    /// Returns a VM's total usage of a GPU.
     pub(crate) fn total(&self, vm: &str, gpu: &str) -> Counters {
         let found = self.totals.get(vm).and_then(|gpus| gpus.get(gpu));
         found.copied().unwrap_or_default()
@@ -172,7 +173,8 @@ mod tests {
         }
         let left = (0..MAX_MONTHS as u64)
             .filter(|month| rows(&record, 0).iter().any(|(of, ..)| *of == month_of(now(*month))));
-        // The first wrong month makes room for the second.
+        // The first wrong month is the oldest, so it's dropped to make room for the second wrong
+        // month.
         assert_eq!((left.count(), record.months.len()), (MAX_MONTHS - 2, MAX_MONTHS));
         assert_eq!(record.total("a", "G"), used(MAX_MONTHS as u64 + 6));
     }
@@ -184,7 +186,7 @@ mod tests {
         for vm in 0..MAX_ROWS {
             record.add(&vm.to_string(), "G", used(1), END_OF_NOVEMBER + 1);
         }
-        // The older month has made room, but the current one isn't touched.
+        // The older month was dropped to make room. The current month has lost no rows.
         assert_eq!((record.months.len(), record.rows, record.dropped), (1, MAX_ROWS, 0));
         record.add("late", "G", used(1), END_OF_NOVEMBER + 1);
         record.add("0", "G", used(1), END_OF_NOVEMBER + 1);

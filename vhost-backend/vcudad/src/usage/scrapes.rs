@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use control_server::handle::{Answer, Response};
 
-/// How long a report waits for the disk.
+/// How long a report waits for the disk at most.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The maximum number of reports that wait.
+/// The maximum number of reports that wait for the disk.
 const MAX_WAITING: usize = 32;
 
 struct Scrape {
@@ -17,17 +17,18 @@ struct Scrape {
     since: Instant,
 }
 
-/// The reports that wait.
+/// The reports that wait for the disk.
 #[derive(Default)]
 pub(crate) struct Scrapes {
     /// Reports that are sent when the current write has ended.
     saving: Vec<Scrape>,
-    /// Reports that came after the current write began, and wait for the next one.
+    /// Reports that were requested after the current write began, and wait for the next write.
     next: Vec<Scrape>,
 }
 
 impl Scrapes {
-    /// Lets a report wait for the next write. If too many wait already, sends it at once.
+    /// Makes a report wait for the next write. If too many reports are waiting already, sends it at
+    /// once.
     pub(crate) fn wait(&mut self, answer: Answer, response: Response, now: Instant) {
         for all in [&mut self.saving, &mut self.next] {
             all.retain(|scrape| !scrape.answer.is_abandoned());
@@ -48,12 +49,13 @@ impl Scrapes {
         self.saving.append(&mut self.next);
     }
 
-    /// Handles that a write has ended. Sends its reports, even if it has failed.
+    /// Handles that a write has ended. Sends the reports that waited for it, even if the write has
+    /// failed.
     pub(crate) fn end(&mut self) {
         self.saving.drain(..).for_each(|scrape| scrape.answer.give(Ok(scrape.response)));
     }
 
-    /// Sends the reports that have waited long enough for a slow disk.
+    /// Sends the reports that have waited for longer than [`PATIENCE`], because the disk is slow.
     pub(crate) fn send_late(&mut self, now: Instant) {
         let is_late = |scrape: &mut Scrape| now.duration_since(scrape.since) >= PATIENCE;
         for all in [&mut self.saving, &mut self.next] {
