@@ -48,7 +48,7 @@ fn bad_files_of_the_broker_are_refused() {
     check(BROKER, &nowhere, "no [[vm]]");
 }
 
-/// The broker has no privileges when it asks its successor, so the successor has none either.
+/// The broker has no privileges when it asks its successor, so the successor has none, either.
 #[test]
 fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     if !is_root() {
@@ -57,7 +57,7 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     let folder = Folder::new("successor");
     let (program, config) = (folder.join("vcudad"), folder.join("vcudad.toml"));
     std::fs::copy(BROKER, &program).unwrap();
-    // By default, root's broker has a control socket, and others have none.
+    // By default, a broker that root starts has a control socket, and other brokers have none.
     std::fs::write(&config, "").unwrap();
     for path in [&*folder, &program, &config] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -104,11 +104,11 @@ fn a_wrong_log_filter_is_refused() {
     let (code, text) = run(&["--accepts-handover", "3"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: RUST_LOG: "), "{text}");
-    // The argument overrides RUST_LOG, so the bad filter there is no error.
+    // The argument overrides RUST_LOG, so the bad filter in RUST_LOG isn't an error.
     let (code, text) = run(&["--log-level", "info"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: cannot read /none"), "{text}");
-    // An error at the start has the format of the log, too.
+    // An error at the start is logged in the format that the arguments select.
     let (_, text) = run(&["--log-level", "info", "--log-format", "json"]);
     assert!(text.starts_with('{') && text.contains(r#""level":"ERROR""#), "{text}");
     assert!(text.contains(r#""message":"vcudad: cannot read /none"#), "{text}");

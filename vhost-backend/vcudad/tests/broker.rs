@@ -74,7 +74,7 @@ fn refused_requests_change_nothing() {
         (status, &error["code"], &error["field"]),
         (422, &"invalid".into(), &"socket".into())
     );
-    // Those who may use the API can't create files anywhere on the host.
+    // Users of the API can't make vcudad create files anywhere on the host.
     let elsewhere = folder.join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     for socket in [elsewhere.join("c"), folder.join("elsewhere/../c"), folder.join("..")] {
@@ -135,7 +135,7 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
     assert!(UnixStream::connect(folder.join("a")).is_err());
     let metrics = broker.send("GET", "/metrics", "").text();
     assert!(metrics.contains("virtio_cuda_failed{vm=\"a\"} 1.0"), "{metrics}");
-    // An operator can restart it.
+    // An operator can restart the failed VM.
     let (status, vm) = broker.ask("POST", "/v1/vms/a/restart", "");
     assert_eq!(
         (status, &vm["state"], &vm["failure"]),
@@ -153,7 +153,8 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
 }
 
 /// The socket or the settings of a VM that was added through the API may be invalid when the broker
-/// is restarted. The broker then serves the other VMs, and this VM can be repaired or removed.
+/// is restarted. The broker then serves the other VMs, and an operator can repair or remove this
+/// VM.
 #[test]
 fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let folder = Folder::new("wrong");
@@ -293,10 +294,10 @@ fn a_device_process_cannot_flood_the_broker() {
     let (answers, milliseconds) = text.split_once(' ').unwrap();
     let (answers, milliseconds): (u64, u64) =
         (answers.parse().unwrap(), milliseconds.parse().unwrap());
-    // At most 1024 messages are handled at once, and 2048 a second.
+    // At most 1024 messages are handled at once, and 2048 a second in the long run.
     assert!(answers <= 1024 + 2048 * (milliseconds + 100) / 1000, "{text}");
     assert_eq!(broker.vms().len(), 1);
-    // Variables that no worker can get don't keep workers from starting.
+    // Environment variables that no worker can get don't keep workers from starting.
     assert!(!broker.log().contains("cannot start a worker"), "{}", broker.log());
     broker.end();
 }
@@ -304,7 +305,7 @@ fn a_device_process_cannot_flood_the_broker() {
 #[test]
 fn the_control_socket_is_for_its_owner_and_group_and_opened_only_once() {
     let folder = Folder::new("control");
-    // A socket that a killed broker has left.
+    // Create a socket file, as a killed broker would leave it.
     drop(std::os::unix::net::UnixListener::bind(folder.join("control")).unwrap());
     let broker = Broker::start(&folder, TWO);
     let mode = folder.join("control").metadata().unwrap().permissions().mode();
@@ -345,8 +346,8 @@ fn a_limit_on_processes_is_enforced_or_refused() {
     }
 }
 
-/// A process with threads waits for an RCU grace period when its table of descriptors is full,
-/// which takes seconds on a busy host.
+/// If a process with threads needs a larger table of descriptors, it waits for an RCU grace period,
+/// which takes seconds on a busy host. So the broker must have a large table from the start.
 #[test]
 fn the_broker_has_room_for_descriptors_from_the_start() {
     let folder = Folder::new("descriptors");

@@ -42,7 +42,7 @@ fn changes_name_the_user_who_made_them() {
             break;
         }
     }
-    // The log says it, too.
+    // The log names the user, too.
     let logged = |text: &str| {
         let uid = format!("uid={own}");
         broker.log().lines().any(|line| line.contains(text) && line.contains(&uid))
@@ -81,7 +81,7 @@ fn the_end_of_a_session_has_a_reason() {
     let mut guest = Guest::connect(&folder.join("a"));
     assert_eq!(guest.create(1), OK);
     assert_eq!(guest.destroy(1), OK);
-    // An ordinary end isn't a kill.
+    // A session whose program ends it isn't reported as killed.
     let event = check("exited", "the program exited or closed the device");
     assert!(event.get("uid").is_none(), "{event}");
     wait_for("the log", || broker.log().contains("session ended: the program exited"));
@@ -106,7 +106,7 @@ fn the_end_of_a_session_has_a_reason() {
 
     assert_eq!(guest.create(3), OK);
     let ring = guest.attach_ring(3, FREE);
-    // A tail beyond the ring.
+    // Set the tail of the ring beyond its end, which the worker must detect.
     ring.ring.shared().tail.store(1 << 40, std::sync::atomic::Ordering::Release);
     guest.doorbell(3);
     check("protocol_violation", "the guest process violated the protocol");
@@ -122,7 +122,7 @@ fn the_end_of_a_session_has_a_reason() {
     let mut guest = Guest::connect(&folder.join("a"));
     assert_eq!(guest.create(1), OK);
     let device = broker.ask("GET", "/v1/vms/a", "").1["device_pid"].as_i64().unwrap();
-    // SAFETY: as above.
+    // SAFETY: kill takes only integers, and the broker hasn't reaped the process.
     unsafe { libc::kill(device as i32, libc::SIGKILL) };
     check("device_ended", "device process");
 
@@ -152,8 +152,8 @@ fn refused_sessions_and_front_ends_are_explained_and_counted() {
     let mut told = events(&folder);
     let mut first = Guest::connect(&folder.join("a"));
     assert_eq!(first.create(1), OK);
-    // The device process refuses a second session of the same front end, and the broker one of
-    // another.
+    // The device process refuses a second session of the same front end, and the broker refuses a
+    // session of another front end.
     assert_eq!(first.create(2), ERR_LIMIT);
     let mut second = Guest::connect(&folder.join("a"));
     assert_eq!(second.create(1), ERR_LIMIT);
@@ -217,7 +217,7 @@ fn operators_see_whether_a_vmm_is_connected() {
     drop(guest);
     assert_eq!(next(&mut told, "front_end_disconnected")["vm"], "a");
     assert_eq!(connections(), 0);
-    // The next device process starts without front ends, too.
+    // If the device process ends, its front ends are no longer counted.
     let _guest = Guest::connect(&folder.join("a"));
     next(&mut told, "front_end_connected");
     let device = broker.ask("GET", "/v1/vms/a", "").1["device_pid"].as_i64().unwrap();

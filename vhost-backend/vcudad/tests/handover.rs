@@ -66,7 +66,7 @@ fn sessions_and_settings_survive() {
     let kill = format!("/v1/vms/a/sessions/{}", first.0);
     assert_eq!(broker.ask("DELETE", &kill, "").0, 204);
     wait_for("the end of the killed session", || sessions(&broker, "a").len() == 1);
-    // Other processes that end are noticed, too.
+    // The new vcudad notices the ends of other processes, too.
     let worker = sessions(&broker, "a")[0].1;
     // SAFETY: kill takes no pointers.
     unsafe { libc::kill(worker as i32, libc::SIGKILL) };
@@ -101,7 +101,7 @@ fn a_signal_to_stop_is_not_lost() {
     for _ in 0..5 {
         let broker = Broker::start(&folder, TWO);
         signal(&broker, libc::SIGUSR2);
-        // The signal that stops the broker arrives before the next program is executed, or while it
+        // The SIGTERM that ends the broker arrives before the next program is executed, or while it
         // starts.
         std::thread::sleep(Duration::from_millis(3));
         broker.end();

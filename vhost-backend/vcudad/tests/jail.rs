@@ -1,4 +1,4 @@
-//! vcudad gives up the jail of workers only if they can't have it.
+//! Tests that workers run without a jail only if they can't have one.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -18,11 +18,12 @@ fn without_changing_roots(command: &mut Command) {
             _ => Err(std::io::Error::last_os_error()),
         }
     };
-    // SAFETY: the function makes only a system call.
+    // SAFETY: between fork and exec, `drop` makes only one system call, and doesn't allocate
+    // memory.
     unsafe { command.pre_exec(drop) };
 }
 
-/// Without root, there is no jail.
+/// Skipped if not run as root, because there is no jail without root.
 #[test]
 fn workers_do_without_a_jail_only_if_they_cannot_have_it() {
     if !host_ipc::process::is_root() {
@@ -61,7 +62,7 @@ fn workers_do_without_a_jail_only_if_they_cannot_have_it() {
         assert!(reason.contains(says), "{how}: {reason}");
         assert!(refuses(command("required", Some(how))).contains("can't have a jail"));
     }
-    // In this case, the driver hasn't failed: something else has killed the probe.
+    // In these cases, the driver hasn't failed: the probe was killed by something else.
     for mode in ["auto", "required"] {
         let text = refuses(command(mode, Some("kill")));
         let says = "cannot set up the jail of workers: its probe was killed. Remove";

@@ -29,8 +29,8 @@ fn a_worker_that_attacks_the_log_harms_nobody() {
     wait_for("the flood", || folder.join("sent").exists());
     assert!(!is_nonblocking(&log), "the worker has changed the broker's standard error");
     assert_eq!(broker.vms().len(), 2);
-    // The VM has used up its budget of lines by now. The last lines of a crashed worker are logged
-    // anyway.
+    // The VM has used up its budget of lines by now. The last lines of a crashed worker are still
+    // logged.
     guest.send(0, &create(2), 8);
     wait_for("the panic in the log", || broker.log().contains("the last words"));
     let text = broker.log();
@@ -53,7 +53,7 @@ fn a_broker_serves_although_nobody_reads_its_log() {
     let mut fds = [-1; 2];
     // SAFETY: `fds` has room for the two descriptors.
     assert_eq!(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
-    // SAFETY: pipe2 just opened both descriptors, and nothing else owns them.
+    // SAFETY: pipe2 has just opened both descriptors, and nothing else owns them.
     let [reader, writer] = fds.map(|fd| File::from(unsafe { OwnedFd::from_raw_fd(fd) }));
     // SAFETY: F_GETPIPE_SZ takes no third argument.
     let size = unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_GETPIPE_SZ) };

@@ -98,16 +98,16 @@ fn the_brokers_user_must_be_one_without_privileges() {
     broker.end();
 }
 
-/// A program whose start takes as long as this value exists. A lease on the file does that: the
-/// kernel lets nobody open the file until its holder has released the lease.
+/// A program whose start takes as long as this value exists. A lease on the program's file causes
+/// that: the kernel lets nobody open the file until its holder has released the lease.
 struct SlowStart(File);
 
 impl SlowStart {
     fn new(program: &Path) -> Self {
         let file = File::open(program).unwrap();
         let fd = file.as_raw_fd();
-        // SAFETY: these commands take an integer. The holder of a lease is sent a signal when
-        // another process opens the file, and SIGURG has no effect.
+        // SAFETY: these commands take only an integer. The kernel sends SIGURG to the holder of the
+        // lease when another process opens the file, which has no effect.
         unsafe {
             assert_eq!(libc::fcntl(fd, F_SETSIG, libc::SIGURG), 0);
             let taken = libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK);
@@ -119,8 +119,8 @@ impl SlowStart {
     /// Waits until a process executes the program.
     fn wait(&self) {
         wait_for("the start of the program", || {
-            // SAFETY: F_GETLEASE takes no third argument. It returns another type once a process
-            // waits for the lease.
+            // SAFETY: F_GETLEASE takes no third argument. Its result changes once a process waits
+            // for the lease.
             unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE) != libc::F_WRLCK }
         });
     }

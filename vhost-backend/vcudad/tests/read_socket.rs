@@ -1,4 +1,4 @@
-//! The control API's socket that is only for reading.
+//! Tests of the control API's socket that is only for reading.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn ask(folder: &Path, method: &str, path: &str) -> (u16, Value) {
     Reply::to(&folder.join("read"), method, path, "").wait()
 }
 
-/// Checks that the socket answers requests that change nothing, and no others.
+/// Checks that the socket answers requests that change nothing, and refuses all others.
 fn check(folder: &Path, broker: &Broker) {
     let (status, vms) = ask(folder, "GET", "/v1/vms");
     assert_eq!((status, vms.as_array().map(Vec::len)), (200, Some(2)));
@@ -62,7 +62,7 @@ fn without_a_vcudad_the_spawner_answers_and_the_next_one_decides() {
     let text = reply.text_when(|text| text.ends_with('}'));
     assert!(text.starts_with("HTTP/1.1 503") && text.contains("vcudad isn't running"), "{text}");
     let broker = start(&with);
-    // Both sockets accept connections before.
+    // Wait until vcudad has taken over, because both sockets accept connections before that.
     wait_for("the next vcudad", || broker.log().contains("vcudad took over"));
     check(&folder, &broker);
     broker.end();

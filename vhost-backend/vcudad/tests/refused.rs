@@ -1,11 +1,11 @@
-//! Calls of workers that are refused are counted and reported.
+//! Tests that refused calls of workers are counted and reported.
 
 use common::{Broker, TWO, build_driver_library};
 use host_test_support::{Folder, Guest, wait_for};
 
 mod common;
 
-/// Without root, there is no jail, and refused calls aren't counted.
+/// Skipped if not run as root: without root, there is no jail, and refused calls aren't counted.
 #[test]
 fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event() {
     if !host_ipc::process::is_root() {

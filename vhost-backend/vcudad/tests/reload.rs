@@ -23,7 +23,7 @@ fn reload(broker: &Broker, folder: &Path, text: &str) {
         lines.iter().map(|line| log.matches(line).count()).sum::<usize>()
     };
     let before = count();
-    // This only writes the file.
+    // `Broker::command` writes the file. The command isn't run.
     let _ = Broker::command(folder, text);
     // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
     unsafe { libc::kill(broker.child.id() as i32, libc::SIGHUP) };
@@ -57,7 +57,7 @@ fn sighup_adds_changes_and_removes_vms() {
     // A setting without a value gets its default.
     reload(&broker, &folder, &format!("{}{}", vm("a", ""), vm("c", "")));
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("c", 100, GIB)]);
-    // The device process may not have got the limit yet.
+    // The device process may not have received the limit yet.
     wait_for("the new limit", || a.create(3) == OK);
     let parts = [
         r#""kind":"vm_added","vm":"c""#,
@@ -88,7 +88,7 @@ fn a_file_with_an_error_changes_nothing() {
         assert!(broker.log().contains(says), "{says}: {}", broker.log());
         assert_eq!(broker.vms(), before, "{says}");
     }
-    // The disk is full.
+    // Make the next write of the state fail as if the disk were full.
     std::os::unix::fs::symlink("/dev/full", folder.join("state/state.json.next")).unwrap();
     reload(&broker, &folder, &format!("{TWO}{new}"));
     assert!(broker.log().contains("No space left"), "{}", broker.log());
@@ -121,9 +121,9 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     std::fs::create_dir(folder.join("elsewhere")).unwrap();
     let b = vm("b", "gpus = [\"1\"]\ncompute.weight = 7\nspin_us = 9");
     reload(&broker, &folder, &text(&b));
-    // What can be changed has been changed.
+    // The settings that can change while the VM is running have changed.
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 7, GIB)]);
-    // Another VM with the same name has all of the file's settings.
+    // A different VM with the same name has all of the file's settings.
     let spin_us = || broker.ask("GET", "/v1/vms/b", "").1["settings"]["spin_us"].clone();
     assert_ne!(spin_us(), 9);
     reload(&broker, &folder, &text(""));
@@ -158,7 +158,7 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     broker.end();
 }
 
-/// vcudad's own spawner ends with it.
+/// A spawner that vcudad has started ends with vcudad, and so do all sessions.
 #[test]
 fn a_restart_without_a_separate_spawner_is_reported_to_end_all_sessions() {
     let folder = Folder::new("reload-own");
@@ -237,12 +237,12 @@ fn a_file_is_checked_without_serving_it() {
     let (code, out, err) = check(TWO);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("vcudad.toml: OK: 2 VMs") && out.contains("2 GPUs"), "{out}");
-    // Another broker may be running with the same directories.
+    // The check works while another broker is running with the same directories.
     let broker = Broker::start(&folder, TWO);
     let (code, out, err) = check(&TWO.replacen("1G", "2G", 1));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("vcudad.toml: OK: 2 VMs; after a reload: changed a"), "{out}");
-    // Changes without an effect are announced, too.
+    // The check also lists changes that have no effect before a restart.
     let text =
         format!("scheduler = \"off\"\n{}", TWO.replace("DIR/b\"", "DIR/b\"\ngpus = [\"1\"]"));
     let (code, out, err) = check(&text);

@@ -87,7 +87,7 @@ fn a_vm_gets_another_gpu_and_keeps_its_other_settings() {
                 restore a)";
     assert!(broker.log().contains(says), "{}", broker.log());
     broker.end();
-    // It stays removed after a restart.
+    // The VM stays removed after a restart.
     let broker = Broker::start(&folder, &file(1));
     assert_eq!(state(&broker, "a").0, "not_added");
     let (status, restored) = restore(&broker, "a");
@@ -114,7 +114,7 @@ fn a_vm_that_is_not_in_the_file_gets_its_last_settings() {
     broker.end();
     let broker = Broker::start(&folder, TWO);
     assert_eq!(broker.vms().len(), 2);
-    // The disk is full.
+    // Make the next write of the state fail as if the disk were full.
     let next = folder.join("state/state.json.next");
     symlink("/dev/full", &next).unwrap();
     assert_eq!(restore(&broker, "c").0, 507);
@@ -185,7 +185,7 @@ fn a_vm_keeps_its_gpu_as_long_as_that_exists_and_has_room() {
     };
     let broker = start(&three, "2");
     assert_eq!(all(&broker), [0, 1, 0]);
-    // New VMs with these weights would be on other GPUs.
+    // With these weights, the VMs would be on other GPUs if they were new.
     weigh(&broker, "x", 10);
     weigh(&broker, "y", 20);
     weigh(&broker, "z", 300);
@@ -194,7 +194,7 @@ fn a_vm_keeps_its_gpu_as_long_as_that_exists_and_has_room() {
     broker.end();
     let broker = start(&three, "2");
     assert_eq!((all(&broker), gpus(&broker, "w")), ([0, 1, 0], of_w.clone()));
-    // A VM that is restored, too.
+    // A VM that is restored keeps its GPU, too.
     remove(&broker, "y");
     weigh(&broker, "z", 1);
     assert_eq!((restore(&broker, "y").0, all(&broker)), (200, [0, 1, 0]));
@@ -217,7 +217,7 @@ fn a_vm_keeps_its_gpu_as_long_as_that_exists_and_has_room() {
     let says = "the VM gets other GPUs than before: 1G does not fit: GPU 1 has";
     assert!(broker.log().contains(says), "{}", broker.log());
     broker.end();
-    // It stays where it is now.
+    // After another restart, the moved VM stays on the GPU that it has now.
     let broker = start(&three, "2");
     assert_eq!(all(&broker), [0, 0, 0]);
     broker.end();

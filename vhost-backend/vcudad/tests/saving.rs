@@ -15,7 +15,7 @@ const F_SETSIG: libc::c_int = 10;
 /// The status in a response from the device that reports success.
 const OK: u32 = 0;
 
-/// A disk on which the broker's next write blocks. A lease on the file does that: the kernel lets
+/// A disk on which the broker's next write blocks. A lease on the file causes that: the kernel lets
 /// nobody open the file for writing until its holder has released the lease.
 struct BusyDisk {
     lease: File,
@@ -27,12 +27,12 @@ impl BusyDisk {
         let state = folder.join("state");
         let next = state.join("state.json.next");
         File::create(&next).unwrap();
-        // The broker may have another user.
+        // The broker may run as another user, which must be able to write the file.
         std::fs::set_permissions(&next, std::fs::Permissions::from_mode(0o666)).unwrap();
         let lease = File::open(next).unwrap();
         let fd = lease.as_raw_fd();
-        // SAFETY: these commands take an integer. The holder of a lease is sent a signal when
-        // another process opens the file, and SIGURG has no effect.
+        // SAFETY: these commands take only an integer. The kernel sends SIGURG to the holder of the
+        // lease when another process opens the file, which has no effect.
         unsafe {
             assert_eq!(libc::fcntl(fd, F_SETSIG, libc::SIGURG), 0);
             let taken = libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK);
@@ -53,7 +53,7 @@ impl BusyDisk {
     /// Lets the write succeed.
     fn release(self) {}
 
-    /// Lets the write fail: the file can't replace a directory.
+    /// Lets the write fail, because the new file can't replace a directory.
     fn fail(self) {
         let file = self.state.join("state.json");
         let _ = std::fs::remove_file(&file);
@@ -138,8 +138,8 @@ fn a_vm_that_cannot_be_saved_leaves_nothing_behind() {
     broker.end();
 }
 
-/// The change that is being saved is applied even if its client has given up. Those that wait are
-/// then dropped.
+/// The change that is being saved is applied even if its client has given up. Waiting changes are
+/// dropped if their clients have given up.
 #[test]
 fn a_change_that_takes_too_long_may_still_be_applied() {
     let folder = Folder::new("late");
@@ -162,8 +162,8 @@ fn the_number_of_waiting_changes_is_limited() {
     let mut others = Vec::new();
     for count in [30, 35] {
         others.extend((0..count).map(|_| patch(&broker, "a", 9)));
-        // By the time of this reply, the broker has received these requests. More at once could
-        // fill the channel to the event loop.
+        // By the time of this reply, the broker has received these requests. Sending more requests
+        // at once could fill the channel to the event loop.
         assert_eq!(weights(&broker), expected(&[("a", 100), ("b", 100)]));
     }
     disk.release();

@@ -16,26 +16,26 @@ mod common;
 /// The status in a response from the device that reports success.
 const OK: u32 = 0;
 
-/// `Err` with the message if a file is refused.
+/// The verdict on a file. `Err` contains the message if the file is refused.
 type Verdict = Result<(), String>;
 
-/// A file, and what is wrong with it.
+/// A file to check, and the error in it.
 struct Row {
     name: &'static str,
-    /// Changes a good file.
+    /// Turns a good file into this one.
     edit: Box<dyn Fn(&str) -> String>,
-    /// A part of the message. `None` if the file is good.
+    /// A part of the expected message. `None` if the file is good.
     says: Option<&'static str>,
     start: Start,
-    /// The name of a VM that the control API must refuse, too, and its settings.
+    /// The name and the settings of a VM that the control API must refuse, too.
     vm: Option<(&'static str, String)>,
 }
 
-/// How a start ends that has no VMs to continue with.
+/// How a start without VMs to continue with ends.
 #[derive(Clone, Copy)]
 enum Start {
     Fails,
-    /// The VM that was added at run time fails.
+    /// The start works, but the VM that was added at run time fails.
     WithoutX,
     Works,
 }
@@ -44,12 +44,13 @@ fn row(name: &'static str, says: &'static str, edit: impl Fn(&str) -> String + '
     Row { name, edit: Box::new(edit), says: Some(says), start: Start::Fails, vm: None }
 }
 
-/// A good file in which the last VM, b, has another setting.
+/// Returns a row for a good file with another setting for the last VM, b.
 fn b(name: &'static str, says: &'static str, more: &'static str) -> Row {
     row(name, says, move |text| format!("{text}{more}\n"))
 }
 
-/// A good file with another VM: its socket and memory, and more settings for the file and for the API.
+/// Returns a row for a good file with another VM, c. The arguments are the VM's socket and memory,
+/// and more settings for the file and for the API.
 fn c(
     name: &'static str,
     says: &'static str,
@@ -176,7 +177,8 @@ fn rows(port: u16) -> Vec<Row> {
     rows
 }
 
-/// Returns true if VMs can have limits of host memory and of processes, which are then not refused.
+/// Returns true if the host supports limits of a VM's memory or processes. Settings with such
+/// limits are then not refused.
 fn has_controllers() -> bool {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let mounts = read("/proc/self/mountinfo");
@@ -190,7 +192,7 @@ fn has_controllers() -> bool {
 struct Setup {
     folder: Folder,
     good: String,
-    /// A socket of another process.
+    /// A socket on which another process listens.
     _used: UnixListener,
 }
 
@@ -221,7 +223,7 @@ impl Setup {
         command
     }
 
-    /// Starts a broker, beside the spawner with this name if there is one.
+    /// Starts a broker. If `spawner` is given, the broker connects to the spawner with this name.
     fn start(&self, text: &str, spawner: Option<&str>) -> Broker {
         let mut command = self.command(text);
         if let Some(spawner) = spawner {
@@ -246,7 +248,7 @@ impl Setup {
         }
     }
 
-    /// The verdict of a start that has no VMs to continue with.
+    /// Returns the verdict of a start without VMs to continue with.
     fn cold_start(&self, text: &str, start: Start) -> Verdict {
         if let Start::Fails = start {
             let (code, text) = Self::run(self.command(text));
@@ -269,7 +271,7 @@ impl Setup {
         verdict(broker)
     }
 
-    /// The verdict of the control API about one VM.
+    /// Returns the verdict of the control API about one VM.
     fn add(&self, broker: &Broker, name: &str, settings: &str) -> Verdict {
         let settings = settings.replace("DIR", &self.folder.display().to_string());
         let body = format!("{{\"name\": \"{name}\", {settings}}}");
@@ -283,21 +285,21 @@ impl Setup {
     }
 }
 
-/// How often the broker has read the file again.
+/// Returns how often the broker has read the file again.
 fn reads(broker: &Broker) -> usize {
     let log = broker.log();
     let lines = ["applied the configuration file", "the configuration file was not applied"];
     lines.iter().map(|line| log.matches(line).count()).sum()
 }
 
-/// The verdict about the file that the broker has read last.
+/// Returns the verdict about the file that the broker has read last.
 fn verdict(broker: &Broker) -> Verdict {
     let config = broker.ask("GET", "/v1/stats", "").1["config"].clone();
     assert!(config["read_ms"].is_u64(), "{config}");
     config["refused"].as_str().map_or(Ok(()), |reason| Err(reason.to_owned()))
 }
 
-/// The verdicts that aren't as expected.
+/// The verdicts that differ from the expected ones.
 #[derive(Default)]
 struct Wrong(Vec<String>);
 
@@ -363,7 +365,7 @@ fn a_restart_with_a_bad_file_continues_with_the_last_good_settings() {
     let spawner = Spawner::start(&setup.folder.join("spawner"));
     let start = |text: &str| setup.start(text, Some("spawner"));
     let mut broker = start(&setup.good);
-    // Settings that were reloaded since the start count, too.
+    // Settings that were reloaded since the start belong to the last good settings, too.
     let good = setup.good.replacen("\"1G\"", "\"1G\"\ncompute.weight = 200", 1);
     assert_eq!(setup.reload(&broker, &good), Ok(()));
     let mut guest = Guest::connect(&setup.folder.join("a"));

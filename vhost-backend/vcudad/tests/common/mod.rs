@@ -56,7 +56,8 @@ impl Broker {
         Self::started_with(folder, command, log)
     }
 
-    /// Does the same as `start`, with this standard error.
+    /// Starts a broker with this command, whose standard error goes to `log`, and waits until its
+    /// control API accepts connections.
     pub fn started_with(folder: &Path, mut command: Command, log: std::fs::File) -> Self {
         let child = command.stderr(log).spawn().unwrap();
         let mut broker = Self { child, folder: folder.to_owned() };
@@ -69,7 +70,7 @@ impl Broker {
         broker
     }
 
-    /// The size of the kernel's table of the broker's descriptors.
+    /// Returns the size of the kernel's table of the broker's descriptors.
     pub fn descriptor_table(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
@@ -94,7 +95,7 @@ impl Broker {
         self.send_add(name, more).wait()
     }
 
-    /// Does the same as `add`, without waiting for the reply.
+    /// Does the same as [`Self::add`], without waiting for the reply.
     pub fn send_add(&self, name: &str, more: &str) -> Reply {
         let socket = self.folder.join(name);
         let body = format!(r#"{{"name": "{name}", "socket": "{}", {more}}}"#, socket.display());
@@ -141,7 +142,8 @@ impl Spawner {
         command.env("VIRTIO_CUDA_SOFTGPU", softgpu());
         command.env("SOFTGPU_DEVICES", "2").env("SOFTGPU_MEMORY", "8G");
         let child = command.arg("--listen").arg(socket).stderr(Stdio::null()).spawn().unwrap();
-        // The file exists before the spawner listens.
+        // The socket's file exists before the spawner listens on the socket, so wait until it
+        // listens.
         wait_for("the spawner", || host_ipc::listener::in_use().contains(socket));
         Self(child)
     }
@@ -205,12 +207,13 @@ impl Reply {
 pub const TWO: &str = "[[vm]]\nname = \"a\"\nsocket = \"DIR/a\"\nmemory.max = \"1G\"\n\
                    [[vm]]\nname = \"b\"\nsocket = \"DIR/b\"\nmemory.max = \"1G\"\n";
 
-/// Copies the broker's programs to a directory, with another program in place of the worker.
+/// Copies the broker's programs to a directory, with the program `worker` in place of the worker.
 pub fn with_worker(folder: &Path, worker: &str) -> PathBuf {
     with_programs(folder, "vhost-device-cuda", worker)
 }
 
-/// Does the same as `with_worker`, also with another program in place of the device process.
+/// Does the same as [`with_worker`], and also puts the program `device` in place of the device
+/// process.
 pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
     for (from, to) in [
         ("vcudad", "vcudad"),
@@ -226,7 +229,7 @@ pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
 }
 
 /// Builds the driver library `libNAME.so` from tests/NAME/NAME.c, in a directory that also contains
-/// softgpu's library, to which it passes calls on.
+/// softgpu's library, to which the built library passes calls.
 pub fn build_driver_library(name: &str, folder: &Path) -> PathBuf {
     // The library is linked with libcuda.so.1, so softgpu's library must have that name.
     let softgpu_here = folder.join("libcuda.so.1");

@@ -1,4 +1,4 @@
-// A driver library that makes calls which workers may not make, for tests: once the worker serves a
+// A driver library for tests that makes calls which workers may not make. Once the worker serves a
 // session, a thread makes 3 system calls and 2 control operations. All driver calls go to softgpu,
 // which this library is linked with.
 #define _GNU_SOURCE
@@ -40,7 +40,8 @@ static void *make_calls(void *nothing)
 	return nothing;
 }
 
-// The broker has workers load the library that contains this function.
+// The broker has workers load the library that contains cuInit. So this library must define cuInit,
+// or workers would load softgpu's library instead.
 unsigned int cuInit(unsigned int flags)
 {
 	unsigned int (*softgpus)(unsigned int) = dlsym(RTLD_NEXT, "cuInit");
