@@ -23,12 +23,12 @@ impl Scheduler {
             }
             let gang: Vec<_> = self.gang(vm).collect();
             let has_turn = self.turn(vm).is_some();
-            // If a VM needs several GPUs, they're reserved in key order, so that no two VMs can each
-            // hold a GPU that the other one needs.
+            // If a VM needs several GPUs, they're reserved in key order, so that no two VMs can
+            // each hold a GPU that the other one needs.
             if !has_turn && self.gpus[&gpu].reserved.is_none() && self.holds(vm, Some(gpu)) {
                 self.gpu_mut(gpu).reserved = Some(vm);
-                // The next GPU in order may be free and can now be reserved. If another VM has a turn
-                // on it, that turn must now end early.
+                // The next GPU in order may be free and can now be reserved. If another VM has a
+                // turn on it, that turn must now end early.
                 self.dirty.extend(gang.iter().filter(|other| **other != gpu));
             }
             if self.obstacle(vm, gpu, None, now).is_some() {

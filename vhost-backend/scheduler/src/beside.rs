@@ -16,8 +16,8 @@ impl Scheduler {
     ///
     /// A copy between host and device uses a copy engine but not the units that run kernels, so it
     /// doesn't slow down another VM's kernels. A VM without a window may therefore copy. Copies are
-    /// charged in the same way as other GPU time, and the VM must stop copying when it's ahead of
-    /// its share by one window.
+    /// charged as other GPU time is, and the VM must stop copying when it's ahead of its share by
+    /// one window.
     pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos) {
         let (settings, state) = (self.settings, &self.gpus[&gpu]);
         let (clock, latency) = (state.clock, state.facts.latency());
@@ -88,8 +88,8 @@ impl Scheduler {
         }
     }
 
-    /// Wakes the workers of the VM that will probably be next after `vm`, so that they can launch work
-    /// immediately.
+    /// Wakes the workers of the VM that will probably be next after `vm`, so that they can launch
+    /// work immediately.
     pub(super) fn prepare(&mut self, gpus: &[GpuKey], vm: VmKey, now: Nanos) {
         for gpu in gpus.iter().copied() {
             let next = self.queue(gpu, now).into_iter().find(|next| *next != vm);

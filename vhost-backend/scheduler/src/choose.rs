@@ -84,8 +84,8 @@ impl Scheduler {
         Rank { tier, owed, time, ran: member.ran, vm }
     }
 
-    /// Returns true if a VM takes the GPU from batch VMs at once: it's a latency VM within its share,
-    /// or far behind its guarantee.
+    /// Returns true if a VM takes the GPU from batch VMs at once: it's a latency VM within its
+    /// share, or far behind its guarantee.
     pub(super) fn preempts(&self, vm: VmKey, gpu: GpuKey) -> bool {
         self.rank(vm, gpu, 0).tier <= Tier::Latency
     }

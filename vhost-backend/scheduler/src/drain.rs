@@ -1,6 +1,6 @@
 //! Ends turns. After a turn's gates are closed, its work in flight must finish, which is called
 //! draining, or is evicted. If it can't be evicted, the scheduler stops waiting for it after a
-//! while: the drain is given up. This module also evicts work that runs without a turn.
+//! while. This module also evicts work that runs without a turn.
 
 use super::Scheduler;
 use super::presence::Gate;
@@ -8,8 +8,8 @@ use super::settings::Settings;
 use super::types::{Action, ActionKind, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// Advances a draining turn. Ends it if all its GPUs have drained, its work is evicted, or its time
-    /// limit has passed.
+    /// Advances a draining turn. Ends it if all its GPUs have drained, its work is evicted, or its
+    /// time limit has passed.
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let gpus = turn.gpus.clone();
@@ -82,9 +82,9 @@ impl Scheduler {
         self.out.push(Action { vm, gpu, kind: ActionKind::Evict });
     }
 
-    /// Evicts the work of VMs that have no turn on a GPU. Such work was waiting for the host when the
-    /// turn ended, has been running since a drain was given up, or is from before this scheduler knew
-    /// of the VM.
+    /// Evicts the work of VMs that have no turn on a GPU. Such work was waiting for the host when
+    /// the turn ended, has been running since the scheduler stopped waiting for a drain, or is from
+    /// before this scheduler knew of the VM.
     pub(super) fn evict_strays(&mut self, gpu: GpuKey, now: Nanos) {
         let is_due = |vm: &VmKey| self.strays_until(*vm, gpu).is_some_and(|at| now >= at);
         let vms: Vec<_> = self.recent(gpu).map(|(vm, _)| vm).filter(is_due).collect();
@@ -114,7 +114,7 @@ impl Scheduler {
         Some(since.saturating_add(if running.is_empty() { drain_wait } else { period }))
     }
 
-    /// Ends a turn that has drained or whose drain was given up.
+    /// Ends a turn that has drained or for whose drain the scheduler has stopped waiting.
     fn end(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos) {
         let took = self.closed_at(vm).map_or(0, |since| now.saturating_sub(since));
         for gpu in &gpus {

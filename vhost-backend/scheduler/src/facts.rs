@@ -1,5 +1,5 @@
-//! Gathers the facts about a GPU that many rules depend on. They hold for a whole decision, so they're
-//! gathered once, before it.
+//! Gathers the facts about a GPU that many rules depend on. The facts stay the same during a whole
+//! decision, so they're gathered once, before the decision.
 
 use super::Scheduler;
 use super::gpu::Facts;

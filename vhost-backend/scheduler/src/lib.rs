@@ -20,7 +20,8 @@
 //!
 //! Rules for the caller:
 //! * Carry out all actions, in order, before reading or reporting anything else.
-//! * After an [`ActionKind::Close`], read and report the gate's state immediately, and again whenever it changes.
+//! * After an [`ActionKind::Close`], read and report the gate's state immediately, and again
+//!   whenever it changes.
 //! * Before [`Scheduler::tick`], report all VMs in [`Scheduler::watched`], since an open gate sends
 //!   no notifications.
 //! * The clock must be monotonic. It may return the same time repeatedly.

@@ -18,11 +18,13 @@ pub struct Member {
     pub share: Share,
     pub last: Report,
     pub seen_at: Nanos,
-    /// True if the VM is paused. Its gates are then closed, and it's treated as one without work.
+    /// True if the VM is paused. While it's paused, its gates are closed, and the scheduler treats
+    /// it as a VM without work.
     pub paused: bool,
     /// Time at which the VM last had work.
     pub worked_at: Option<Nanos>,
-    /// True if the VM's last drain was given up, and its work is still running.
+    /// True if the scheduler has stopped waiting for the VM's last drain, and the VM's work is
+    /// still running.
     pub overran: bool,
     /// When several of the VM's sessions last had work in flight at once, or the VM shared the GPU
     /// with others.
@@ -133,8 +135,8 @@ impl Member {
         if report.sessions > 1 {
             self.crowded_at = Some(now);
         }
-        // Only a context that is begun during the VM's turn counts, so that others don't make way for
-        // a VM that has used more than its share.
+        // Only a context that is begun during the VM's turn counts, so that others don't make way
+        // for a VM that has used more than its share.
         if !report.contexts {
             self.contexts_since = None;
         } else if report.contexts_begun != self.last.contexts_begun && self.presence.has_turn() {
@@ -179,7 +181,8 @@ impl Member {
         takes
     }
 
-    /// Records that the VM's turn begins. Returns true if its kernels were evicted, and continue now.
+    /// Records that the VM's turn begins. Returns true if its kernels were evicted, and continue
+    /// now.
     pub fn open(&mut self, now: Nanos) -> bool {
         let Some(since) = self.presence.open() else { return false };
         self.off_for = self.off_for.saturating_add(now.saturating_sub(since));
@@ -309,14 +312,14 @@ impl Member {
         !self.presence.has_turn() && !self.paused && runs && self.last.evictable
     }
 
-    /// Returns true if the VM's oldest call is running and has a time limit, which it hasn't exceeded
-    /// yet.
+    /// Returns true if the VM's oldest call is running and has a time limit, which it hasn't
+    /// exceeded yet.
     pub fn may_time_out(&self) -> bool {
         self.on_gpu() && self.share.kernel_timeout.is_some() && !self.timed_out
     }
 
-    /// Returns true if the VM has work that it should have a turn for: held work, evicted work, work
-    /// that runs without a turn, or copies.
+    /// Returns true if the VM has work that it should have a turn for: held work, evicted work,
+    /// work that runs without a turn, or copies.
     pub fn has_work(&self) -> bool {
         let works = self.last.held || self.last.copying || self.presence.is_off();
         !self.paused && works || self.strays()
@@ -344,8 +347,8 @@ impl Member {
         self.waiting_since = waits.then_some(now);
     }
 
-    /// Returns the minimum length of the VM's windows. A VM with a cap can't begin a window until it
-    /// has this much time left under the cap.
+    /// Returns the minimum length of the VM's windows. A VM with a cap can't begin a window until
+    /// it has this much time left under the cap.
     pub fn need(&self, settings: &Settings) -> Nanos {
         // A VM that pays for an eviction at the end of each window should have few windows.
         if self.outlasts { settings.max_window } else { settings.min_window }

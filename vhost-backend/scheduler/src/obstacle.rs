@@ -16,8 +16,8 @@ impl Member {
         lacks.then_some(Obstacle::Cap)
     }
 
-    /// Returns what keeps the VM from asking for a turn. It needs one for held work, evicted work, and
-    /// work that runs without a turn.
+    /// Returns what keeps the VM from asking for a turn. It needs one for held work, evicted work,
+    /// and work that runs without a turn.
     pub fn unasked(&self) -> Option<Obstacle> {
         if self.paused {
             Some(Obstacle::Paused)

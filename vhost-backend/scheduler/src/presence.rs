@@ -4,8 +4,8 @@
 
 use super::types::Nanos;
 
-/// Whether a VM has a GPU. The variants' `gate` is that of a VM without a turn. `started` is true if
-/// some of the VM's work has run since the gate of its turn was opened.
+/// Whether a VM has a GPU. The variants' `gate` is that of a VM without a turn. `started` is true
+/// if some of the VM's work has run since the gate of its turn was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// The VM has no turn. If some of its work is running, that work couldn't be evicted or waits

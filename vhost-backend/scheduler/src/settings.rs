@@ -117,9 +117,9 @@ pub struct Settings {
     /// After a measurement in windows that takes longer than this, VMs share for only `share_for`
     /// again, however often that time had doubled.
     pub measure_limit: Nanos,
-    /// Minimum time in windows after sharing has failed.
+    /// Minimum time for which VMs stay in windows after sharing has failed.
     pub apart_least: Nanos,
-    /// Maximum time in windows after sharing has failed repeatedly.
+    /// Maximum time for which VMs stay in windows after sharing has failed repeatedly.
     pub apart_most: Nanos,
     /// How long before the end of a window the next VM starts to prepare.
     pub lead: Nanos,

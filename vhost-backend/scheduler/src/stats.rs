@@ -26,8 +26,8 @@ pub struct VmStats {
     pub handover_max_ns: u64,
     /// How often the VM's kernels were taken off the GPU because they didn't end with its window.
     pub evictions: u64,
-    /// True if a drain was given up because it took too long, and the work is still running. Its time
-    /// is charged when it ends.
+    /// True if a drain took so long that the scheduler stopped waiting for it, and the work is
+    /// still running. Its time is charged when it ends.
     pub overran: bool,
     /// Why the VM's work waits, if some does.
     pub waits_for: Option<Obstacle>,

@@ -544,8 +544,8 @@ impl Teller {
 }
 
 /// Simulates VMs A and B for `span`. While its gate is open, each VM is busy for the fraction of
-/// the time in `parts`. If `held` is true, both always have held work. Returns the modes in which
-/// gates were opened.
+/// the time in `parts`. If `held` is true, both VMs always have held work. Returns the modes in
+/// which gates were opened.
 fn play(
     bench: &mut Bench,
     tellers: &mut [Teller; 2],

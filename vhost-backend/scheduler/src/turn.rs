@@ -9,8 +9,8 @@ impl Scheduler {
     pub(super) fn settle_all(&mut self, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         self.gather_facts(now);
         let mut seen = Vec::new();
-        // The end of a turn can affect the VM's other GPUs, so this may take a few rounds. GPUs that are
-        // left when the limit is reached are processed at the next tick.
+        // The end of a turn can affect the VM's other GPUs, so this may take a few rounds. GPUs
+        // that are left when the limit is reached are processed at the next tick.
         for _ in 0..4 * self.gpus.len() + 4 {
             // Process GPUs in order, since a VM with several GPUs must get the GPUs with lower keys
             // first.

@@ -122,7 +122,8 @@ pub enum OpenMode {
     Unlimited,
 }
 
-/// An action that the caller must carry out for a VM on a GPU. Actions must be carried out in order.
+/// An action that the caller must carry out for a VM on a GPU. Actions must be carried out in
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     pub vm: VmKey,
@@ -138,8 +139,8 @@ pub enum ActionKind {
     /// work, it must be reported at once. `depth` is as in `Open`.
     StandBy { depth: Nanos },
     /// The VM may submit work. If its gate is already open, this changes the mode, the end, and the
-    /// depth. `until` is the time by which the GPU must have drained, or [`Nanos::MAX`] if no end is
-    /// known. `depth` is the limit on work in flight per stream, as GPU time.
+    /// depth. `until` is the time by which the GPU must have drained, or [`Nanos::MAX`] if no end
+    /// is known. `depth` is the limit on work in flight per stream, as GPU time.
     Open { mode: OpenMode, until: Nanos, depth: Nanos },
     /// The VM must stop submitting work. A report read after this action was carried out shows
     /// whether the VM has drained.
@@ -169,8 +170,8 @@ pub enum Obstacle {
     Paused,
     /// The VM needs no turn, or has one.
     Idle,
-    /// All of the VM's work in flight waits for the host, and its last turn showed that its held work
-    /// does, too.
+    /// All of the VM's work in flight waits for the host, and its last turn showed that its held
+    /// work does, too.
     Rests,
     /// The VM has used up the time that its cap allows.
     Cap,

@@ -8,8 +8,8 @@ impl Scheduler {
     pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         let state = &self.gpus[&gpu];
         if !ticks && state.wake.is_some_and(|at| at <= now) {
-            // A tick is due, and the caller is sending the reports that precede it. These must not
-            // postpone the tick.
+            // A tick is due, and the caller is sending the reports that precede it. These reports
+            // must not postpone the tick.
             return;
         }
         let mut wake: Option<Nanos> = None;
@@ -68,8 +68,8 @@ impl Scheduler {
                 at(bucket.ready_at(member.need(&self.settings), now));
             }
         }
-        // Between ticks, reports may only make a planned check earlier. Otherwise, frequent reports
-        // could postpone it forever.
+        // Between ticks, reports may only make a planned check earlier. If reports could make it
+        // later, frequent reports could postpone it forever.
         self.gpu_mut(gpu).wake = match (state.wake, wake) {
             (Some(planned), Some(wake)) if !ticks => Some(planned.min(wake)),
             (_, wake) => wake,

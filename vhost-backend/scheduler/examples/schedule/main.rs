@@ -228,8 +228,8 @@ fn draw_weights(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("scheduler-weights.svg"), svg::lines(title, &lines, 5.0))
 }
 
-/// Draws the VMs' shares over time. One VM has a cap of 25%, and is alone until the other starts at
-/// 2 s.
+/// Draws the VMs' shares over time. One VM has a cap of 25%, and is alone until a second VM starts
+/// at 2 s.
 fn draw_cap(folder: &Path) -> std::io::Result<()> {
     let mut world = world(1);
     let mut vms = vec![world.add(&[0], Share { max: 2500, ..weight(100) }, saturate(100 * US))];

@@ -463,7 +463,7 @@ impl World {
         }
     }
 
-    /// Lets a worker submit what its gate allows.
+    /// Lets a worker submit as much work as its gate allows.
     fn pump(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
         let (now, most) = (self.now, self.machine.in_flight);
@@ -669,7 +669,7 @@ impl World {
                 }
                 Load::Chain { .. } => worker.source.waiting += 1,
                 Load::Requests { period, count, .. } => {
-                    // This event occurs both for the next kernel in a request and for a new
+                    // A `Program` event occurs both for the next kernel in a request and for a new
                     // request.
                     let due = worker.source.due;
                     if now >= due {

@@ -1,18 +1,18 @@
-//! The simplest scheduler that we could think of, for comparison: all gates are always open, and all
-//! VMs that have work, except for one, are evicted. It has weights and latency VMs, but no caps,
-//! guarantees, copies, or VMs with several GPUs.
+//! The simplest scheduler that we could think of, for comparison: all gates are always open, and
+//! all VMs that have work, except for one, are evicted. It has weights and latency VMs, but no
+//! caps, guarantees, copies, or VMs with several GPUs.
 
 use std::collections::BTreeMap;
 
 use super::super::{Class, MS, Nanos, Share, US};
 
-/// Windows are as long as those of the real scheduler, except for the minimum, which the caller
-/// gives.
+/// `PERIOD` and `MAX_WINDOW` have the same values as in the real scheduler, so windows have the
+/// same lengths. The caller gives the minimum length.
 const PERIOD: Nanos = 60 * MS;
 const MAX_WINDOW: Nanos = 20 * MS;
 /// How long a VM keeps the GPU without work.
 const GRACE: Nanos = 250 * US;
-/// After this time without work, a VM no longer gets what it was owed before.
+/// After this time without work, a VM no longer gets GPU time that it was owed before.
 const FORGET: Nanos = 100 * MS;
 /// How far a latency VM may be ahead of its share.
 const AHEAD: f64 = 50e6;

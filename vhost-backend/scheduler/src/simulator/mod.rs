@@ -1,11 +1,11 @@
 //! Simulates VMs and the scheduler in virtual time.
 //!
 //! The model: a GPU runs one VM's work at full speed and in order. A VM's work can be taken off the
-//! GPU in the middle of a kernel, which takes time, and so does its return. If several VMs have work
-//! in flight, the driver time-slices between them, which wastes some time. Switching from one VM to
-//! another takes time. Workers notice opened gates, and the scheduler notices bells, with a random
-//! delay. Closing a gate takes effect immediately, because the real gate's handshake has the same
-//! effect.
+//! GPU in the middle of a kernel, which takes time, and so does its return. If several VMs have
+//! work in flight, the driver time-slices between them, which wastes some time. Switching from one
+//! VM to another takes time. Workers notice opened gates, and the scheduler notices bells, with a
+//! random delay. Closing a gate takes effect immediately, because the real gate's handshake has the
+//! same effect.
 //!
 //! Both the unit tests and `examples/schedule/` include this module.
 

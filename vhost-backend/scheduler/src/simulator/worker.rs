@@ -89,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// Returns what the worker's gate page would say, as a report.
+    /// Returns the state that the worker's gate page would show, as a report.
     pub fn report(&self, evictable: bool, now: Nanos) -> Report {
         Report {
             held: self.source.waiting > 0 || (self.source.copies && self.copying.is_none()),

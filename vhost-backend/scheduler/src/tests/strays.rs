@@ -165,7 +165,7 @@ fn work_that_continues_on_one_gpu_while_another_drains_is_noticed() {
     bench.report_on(A, GPU1, WAITS);
     let mut actions = bench.report(B, HELD);
     actions.extend(bench.report_on(C, GPU1, HELD));
-    // A's work on the first GPU continues while its turn on the second one drains.
+    // A's work on the first GPU continues while its work on the second one waits for the host.
     while closed(&actions) != Some(A) {
         actions = bench.tick(bench.now + SEC);
         actions.extend(bench.report_on(A, GPU, RUNS));
