@@ -21,7 +21,8 @@ pub const CREDIT: u64 = 8 << 20;
 /// The most memory that a worker keeps on a GPU after its program has freed it, in bytes.
 pub const MOST_KEPT: u64 = 256 << 20;
 
-/// Returns the most memory that a worker may keep on a GPU on which its session may use `max` bytes.
+/// Returns the most memory that a worker may keep on a GPU on which its session may use `max`
+/// bytes.
 pub fn most_kept(max: u64) -> u64 {
     (max / 16).min(MOST_KEPT)
 }
@@ -96,8 +97,8 @@ impl Credit {
         self.flags(TAKEN)
     }
 
-    /// Announces that the worker uses credit while the broker offers it, and that it shows the VM's
-    /// other workers what it spends. Only the worker calls this.
+    /// Announces that the worker uses credit while the broker offers it, and that it publishes what
+    /// it spends on the VM's spending page. Only the worker calls this.
     pub fn take_offers(&self) {
         self.set(TAKEN, true);
     }

@@ -86,8 +86,8 @@ pub struct Usage {
     pub max: u64,
 }
 
-/// A GPU's memory that isn't available to a session: the higher of two numbers, each of which may be
-/// negative.
+/// A GPU's memory that isn't available to a session: the higher of two numbers, each of which may
+/// be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Base {
     /// The memory that isn't available because of memory.max.
@@ -242,8 +242,8 @@ fn book(
     if account.used.checked_add(bytes).is_none_or(|used| used > max) {
         return Err(LedgerError::NoRoom { bytes, used: account.used, max });
     }
-    // A worker never holds more than its VM uses. The sum for the VM above didn't overflow, so this
-    // sum and those below can't overflow either.
+    // A worker never holds more than its VM uses, and the VM's sum was checked above, so these sums
+    // can't overflow.
     let own = held.used + bytes;
     if let Some(max) = session_max
         && own > max
@@ -352,8 +352,8 @@ impl Ledger {
         bytes
     }
 
-    /// Releases credit that was withdrawn from a worker. What the worker says about its credit may
-    /// be wrong, so this releases no more than the worker holds as `Memory`. Returns the number of
+    /// Releases credit that was withdrawn from a worker. The worker can write wrong values into its
+    /// credit, so this releases no more than the worker holds as `Memory`. Returns the number of
     /// bytes.
     pub fn withdraw(&mut self, worker: WorkerId, device: u32, bytes: u64) -> u64 {
         let bytes = bytes.min(self.memory_of(worker, device));
@@ -369,7 +369,8 @@ impl Ledger {
         held.map_or(0, |held| held.kinds[Charge::Memory as usize])
     }
 
-    /// Turns `bytes` of kind `Memory` that a worker holds alone, and doesn't use, into another kind.
+    /// Turns `bytes` of kind `Memory` that a worker holds alone, and doesn't use, into another
+    /// kind.
     pub fn convert(
         &mut self,
         worker: WorkerId,
@@ -486,8 +487,8 @@ impl Ledger {
             *times = times.checked_add(1).ok_or(no_share)?;
             return Ok(bytes);
         }
-        // The VM's usage includes these bytes and those that the worker holds, so this can't
-        // overflow.
+        // The VM's usage includes these shared bytes and those that the worker holds, so this sum
+        // can't overflow.
         let own = used + bytes;
         if let Some(max) = session_max
             && own > max

@@ -39,7 +39,7 @@ fn a_session_has_its_own_limit() {
     assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
     let refused = ledger.reserve(1, 0, 1, Charge::Memory);
     assert_eq!(refused, Err(LedgerError::NoRoomInSession { bytes: 1, used: 60, max: 60 }));
-    // The other session's own limit is higher, but it can use only what is left of the VM's limit.
+    // Worker 2's session limit is higher than this, but it can use only the rest of the VM's limit.
     assert_eq!(ledger.usage_of(2, 0, (0, 0)), Ok(Usage { used: 20, max: 60 }));
     assert_eq!(ledger.usage_of(1, 0, (0, 0)), Ok(Usage { used: 60, max: 60 }));
 }
