@@ -30,8 +30,8 @@ struct Args {
     /// Check the configuration file, and exit with status 0 if it's valid, or 1 if it isn't
     #[arg(long)]
     check: bool,
-    /// Socket of a vhost-cuda-spawner that is running already. Sessions then continue when vcudad is
-    /// restarted
+    /// Socket of a vhost-cuda-spawner that is running already. Sessions then continue when vcudad
+    /// is restarted
     #[arg(long, value_name = "PATH")]
     spawner: Option<PathBuf>,
     /// Exit with status 0 if this program can take over from one that writes this format
@@ -125,8 +125,8 @@ fn check(args: &Args) -> ExitCode {
     }
 }
 
-/// Reads the configuration file, or the one with this text, and overrides settings that are given as
-/// arguments. `is_root` says whether the broker was started by root.
+/// Reads the configuration file, or the one with this text, and overrides settings that are given
+/// as arguments. `is_root` says whether the broker was started by root.
 fn read(args: &Args, text: Option<&str>, is_root: bool) -> Result<Config, ConfigError> {
     let mut config = text.map_or_else(|| Config::read(&args.config), Config::parse)?;
     if let Some(library) = &args.driver.library {

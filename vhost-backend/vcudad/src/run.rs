@@ -25,10 +25,10 @@ use host_ipc::process;
 use host_ipc::signals::Signals;
 use host_ipc::spawner::{Call, Part, Refusal};
 
-/// Serves the VMs in the configuration file that `reader` reads until the broker receives a signal that
-/// stops it. On SIGHUP, it reads the file again. On SIGUSR2, it returns the program that takes over.
-/// `from` says where the broker gets its spawner. If the file has an error, but the spawner has the VMs
-/// of an earlier broker, continues with the settings that were applied last.
+/// Serves the VMs in the configuration file that `reader` reads until the broker receives a signal
+/// that stops it. On SIGHUP, it reads the file again. On SIGUSR2, it returns the program that takes
+/// over. `from` says where the broker gets its spawner. If the file has an error, but the spawner
+/// has the VMs of an earlier broker, continues with the settings that were applied last.
 pub fn run(reader: Reader, from: Origin) -> Result<Option<Replacement>, BrokerError> {
     let file = reader(None);
     serve(file, Some(reader), from)
@@ -127,7 +127,7 @@ struct Sockets {
     read: Option<UnixListener>,
 }
 
-/// Starts a broker. Returns the control API's sockets, too.
+/// Starts a broker. Also returns the control API's sockets.
 fn start(
     file: Result<Config, ConfigError>,
     from: Origin,

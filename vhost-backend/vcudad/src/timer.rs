@@ -31,7 +31,7 @@ impl Timer {
         let _ = timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &times);
     }
 
-    /// Reads the expiration count, so that the descriptor is no longer readable.
+    /// Reads the expiration count, so that the timer's descriptor is no longer readable.
     pub(crate) fn acknowledge(&self) {
         drain(&self.0);
     }

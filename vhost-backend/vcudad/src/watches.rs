@@ -29,8 +29,8 @@ pub(crate) enum Source {
 pub(crate) struct Watches(HashMap<RawFd, Source>);
 
 impl Watches {
-    /// Starts watching a descriptor, unless it's being watched. Whenever it is readable, the event loop
-    /// calls the coordinator.
+    /// Starts watching a descriptor, unless it's being watched. Whenever it is readable, the event
+    /// loop calls the coordinator.
     pub(crate) fn add(&mut self, ops: &mut EventOps, fd: RawFd, source: Source) {
         if self.0.contains_key(&fd) {
             return;

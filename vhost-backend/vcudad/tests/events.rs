@@ -1,4 +1,5 @@
-//! Tests that events say which user has changed something, why a session ended, and what was refused.
+//! Tests that events say which user has changed something, why a session ended, and what was
+//! refused.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

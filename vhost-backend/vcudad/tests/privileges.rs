@@ -52,7 +52,8 @@ fn a_broker_started_by_root_has_no_privileges() {
                 assert!(is_good(&value), "{field}: {value}");
             }
         }
-        // Its files in /proc belong to root, so other processes of the same user can't inspect it.
+        // The broker's files in /proc belong to root, so other processes of the same user can't
+        // inspect the broker.
         let files = std::fs::metadata(format!("/proc/{pid}/fd")).unwrap();
         assert_eq!(files.uid(), 0);
     };

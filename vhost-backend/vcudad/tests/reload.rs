@@ -144,7 +144,7 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     ];
     events.text_when(|text| says.iter().all(|says| text.contains(says)));
     broker.end();
-    // A restart of vcudad applies the first two changes, and no others.
+    // A restart of vcudad applies the first two changes, and no other changes.
     let broker = launch(&text(&b));
     wait_for("VM c", || broker.vms().len() == 3);
     let log = broker.log();
@@ -209,7 +209,7 @@ fn a_vm_returns_to_the_values_in_the_file() {
     broker.end();
 }
 
-/// A new VM can have the memory of one that the same file removes.
+/// A new VM can have the memory of a VM that the same file removes.
 #[test]
 fn a_vm_replaces_another_one_on_a_full_gpu() {
     let folder = Folder::new("reload-full");

@@ -1,5 +1,5 @@
-//! Tests that a VM keeps its settings and its GPU when it's removed and restored, and when the broker is
-//! restarted.
+//! Tests that a VM keeps its settings and its GPU when it's removed and restored, and when the
+//! broker is restarted.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

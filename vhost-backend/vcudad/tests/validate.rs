@@ -1,5 +1,6 @@
-//! Tests that `vcudad --check`, a start, a reload, and the control API agree about a configuration file,
-//! and that a broker that is started with a bad file continues with the VMs that its spawner has.
+//! Tests that `vcudad --check`, a start, a reload, and the control API agree about a configuration
+//! file, and that a broker that is started with a bad file continues with the VMs that its spawner
+//! has.
 
 use std::fs::Permissions;
 use std::net::TcpListener;
@@ -399,7 +400,8 @@ fn a_restart_with_a_bad_file_continues_with_the_last_good_settings() {
     assert!(code == Some(2) && text.contains("line 1: "), "{text}");
 }
 
-/// Root can read the file when it starts vcudad, but not vcudad's user when it reads the file again.
+/// Root can read the file when it starts vcudad, but not vcudad's user when it reads the file
+/// again.
 #[test]
 fn a_file_that_only_root_can_read_is_reported_by_all_paths() {
     if !is_root() {

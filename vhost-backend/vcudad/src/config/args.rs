@@ -22,8 +22,8 @@ const GROUP_HELP: &str = "Group of the vhost-user socket, by name or number [def
 const UID_HELP: &str = "User ID and group ID of the VM's processes on the host, 1 to 4294967294 \
     [default: a free one if run as root, otherwise the current user's]";
 
-/// Arguments for a single VM. A few settings have other defaults than for a VM that is added through
-/// the control API.
+/// Arguments for a single VM. A few settings have other defaults than for a VM that is added
+/// through the control API.
 #[derive(Args, Clone, Debug)]
 #[command(
     mut_arg("memory_max", |arg| arg.required(false).help(MEMORY_HELP)),

@@ -63,7 +63,7 @@ fn pointer(setting: &Setting) -> String {
     format!("/{}", setting.key.replace('.', "/"))
 }
 
-/// Returns the settings of a VM in JSON, with one changed.
+/// Returns the settings of a VM in JSON, with one setting changed.
 fn with(mut all: Value, setting: &Setting, value: &Value) -> Value {
     match setting.key.split_once('.') {
         Some((table, key)) => all[table][key] = value.clone(),

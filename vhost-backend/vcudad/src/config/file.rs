@@ -260,7 +260,7 @@ fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     ConfigError::Value(at(line, &reason))
 }
 
-/// Adds the line to the description of an error, if it's known.
+/// Adds the line number to the description of an error, if the number is known.
 fn at(line: Option<usize>, reason: &str) -> String {
     line.map_or_else(|| reason.to_owned(), |line| format!("line {line}: {reason}"))
 }

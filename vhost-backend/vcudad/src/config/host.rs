@@ -49,7 +49,7 @@ pub struct Config {
     /// The group that may use `read_socket`. `None` means `virtio-cuda-read`, if that group exists.
     pub read_group: Option<String>,
     /// The user as which the broker runs if it was started by root. `None` means `vcudad`, if that
-    /// user exists, and otherwise one that isn't in the user database.
+    /// user exists, or else a user ID that isn't in the user database.
     pub user: Option<String>,
     /// Directories that may contain the sockets of VMs that are added through the control API.
     pub socket_folders: Vec<PathBuf>,

@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer};
 pub(super) struct Settings(Values);
 
 impl Settings {
-    /// Fills in missing keys from `those`.
+    /// Takes the settings that are missing here from `those`.
     pub(super) fn or(self, those: Self) -> Self {
         Self(self.0.or(those.0))
     }

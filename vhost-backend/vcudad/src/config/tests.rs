@@ -73,8 +73,8 @@ fn no_socket_has_a_group_with_which_a_vms_processes_run() {
     assert!(config(group, group).is_ok());
 }
 
-/// systemd assigns user IDs in its ranges to services and containers. If a VM had such an ID, they
-/// would share its files and could be sent its signals.
+/// systemd assigns user IDs in its ranges to services and containers. A service with the same ID as
+/// a VM would share the VM's files, and could be sent the VM's signals.
 #[test]
 fn chosen_user_ids_are_in_no_range_that_others_use() {
     let mut vms = check_vms(&Config::parse(GOOD).unwrap().vms).unwrap();

@@ -79,8 +79,8 @@ pub(crate) struct HandoverState {
     pub(crate) sessions: SessionsRecord,
     /// The values of the settings that stay as they are until the spawner is restarted.
     pub(crate) fixed: FixedSettings,
-    /// The text of the configuration file that was applied last. A broker uses it if the file has an
-    /// error when it's started.
+    /// The text of the configuration file that was applied last. A broker uses it if the file has
+    /// an error when it's started.
     #[serde(default)]
     pub(crate) config: Option<String>,
     /// The usage of VMs. `None` in the record that is kept in case of a crash, because the state
@@ -224,9 +224,9 @@ pub(crate) struct Successor {
 }
 
 impl Successor {
-    /// Returns the successor: the program at `path`, or else at the path from which this program
-    /// was started, with the same arguments. Must be called before an upgrade puts another file at
-    /// that path.
+    /// Returns the successor: the program at `path`, or, if `path` is `None`, the program at the
+    /// path of this one. It gets the same arguments as this program. This must be called before an
+    /// upgrade puts another file at that path.
     pub(crate) fn find(path: Option<PathBuf>) -> io::Result<Self> {
         let program = path.map_or_else(std::env::current_exe, Ok)?;
         let mut arguments = Vec::new();
@@ -316,9 +316,9 @@ impl Replacement {
     }
 }
 
-/// Executes a program with the environment and the signal mask of this one. (The standard library's
-/// function unblocks all signals. A signal that arrives before the new program blocks signals would
-/// end the process.)
+/// Executes a program with the environment and the signal mask of this process. (The standard
+/// library's function unblocks all signals. A signal that arrives before the new program blocks
+/// signals would end the process.)
 fn execute(path: &Path, words: impl Iterator<Item = OsString>) -> io::Error {
     let to_c = |word: OsString| CString::new(word.into_vec());
     let words: Result<Vec<CString>, _> = words.map(to_c).collect();
@@ -327,8 +327,8 @@ fn execute(path: &Path, words: impl Iterator<Item = OsString>) -> io::Error {
     };
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());
-    // SAFETY: the path and the words are C strings that outlive the call, and the list of words ends
-    // with a null pointer.
+    // SAFETY: the path and the words are C strings that outlive the call, and the list of words
+    // ends with a null pointer.
     unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
     io::Error::last_os_error()
 }

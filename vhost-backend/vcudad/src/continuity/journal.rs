@@ -1,5 +1,5 @@
-//! The record of a broker whose spawner outlives it. The broker keeps it current, so that another
-//! one can continue even if this one crashes or is killed.
+//! The record of a broker whose spawner outlives it. The broker keeps the record current, so that
+//! another broker can continue even if this one crashes or is killed.
 //!
 //! The record is a memory file, of which the spawner has a descriptor. The first line says whose
 //! message the broker is handling, the second is the state, and each further line is a change of
@@ -7,8 +7,9 @@
 //! with the current state when the added lines are longer than the state, and when operators or the
 //! configuration file change something.
 //!
-//! The broker may end at any moment. The next one ignores an incomplete last line, and ends the session
-//! or the device process whose message the broker was handling, because its effects may be missing.
+//! The broker may end at any moment. The next broker ignores an incomplete last line. It ends the
+//! session or the device process whose message the broker was handling, because the effects of that
+//! message may be missing from the record.
 
 use std::fs::File;
 use std::io;
@@ -92,7 +93,7 @@ impl Journal {
         self.spawner.is_some()
     }
 
-    /// Writes to the first line whose message is being handled.
+    /// Updates the first line, which says whose message is being handled.
     pub(crate) fn mark(&mut self, handling: Handling) {
         if std::mem::replace(&mut self.handling, handling) == handling {
             return;

@@ -38,7 +38,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Returns a change if these counts aren't those of the last call.
+    /// Returns a change if these counts differ from those in the last call.
     pub(crate) fn set_counts(&mut self, counts: Counts) -> Option<Change> {
         let before = std::mem::replace(&mut self.counts, counts);
         (before != counts).then_some(Change::Counts(counts))

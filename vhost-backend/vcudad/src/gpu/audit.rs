@@ -363,8 +363,8 @@ impl Report<'_> {
         if policy.on_memory_excess == OnExcess::End && vm.is_some() {
             let kill = |worker| AuditEffect::KillWorker { worker, why: message.clone() };
             effects.extend(worker.into_iter().chain(others).map(kill));
-            // The VM's device process may hold the descriptor that keeps the memory, so end that,
-            // too.
+            // The VM's device process may hold the descriptor that keeps the memory allocated, so
+            // end the device process, too.
             let end = |vm| AuditEffect::EndVm { vm, why: message.clone() };
             effects.extend(guilty_vm.map(end));
         }
@@ -384,7 +384,8 @@ fn is_process(pid: u32) -> bool {
 fn left_effects(remaining: &Remaining, vms: &Vms, policy: &Policy) -> Vec<AuditEffect> {
     let Remaining { vm, ref name, gpu, pid, bytes, step, is_new } = *remaining;
     let state = vms.get(vm);
-    // It isn't known how the driver reports the clients of an MPS server, so don't end such a VM.
+    // It isn't known how the driver reports the clients of an MPS server, so don't end a VM that
+    // uses MPS.
     let is_mps = state.is_some_and(|state| state.vm.spec.sharing == Sharing::Mps);
     let ends = policy.on_memory_excess == OnExcess::End && !is_mps && state.is_some();
     let mut effects = Vec::new();
@@ -440,14 +441,14 @@ fn time_effects(
     let event = BrokerEvent::of_gpu(EventKind::TimeExcess, gpu, message.clone());
     let event = BrokerEvent { vm: Some(vm), session: Some(number), ..event };
     // MPS clients use the GPU at the same time, and it isn't known how NVML divides the time among
-    // them, so don't kill such a worker.
+    // them, so don't kill a worker that uses MPS.
     let is_mps = vms.get(vm).is_some_and(|state| state.vm.spec.sharing == Sharing::Mps);
     let kill = policy.on_time_excess == OnExcess::End && !is_mps;
     let kill = kill.then_some(AuditEffect::KillWorker { worker, why: message });
     std::iter::once(AuditEffect::Publish(event)).chain(kill).collect()
 }
 
-/// Returns the account of a worker on a GPU that isn't one of its own, if it uses memory there.
+/// Returns a worker's account on a GPU that wasn't given to it, if the worker uses memory there.
 fn not_own(id: WorkerId, worker: &Worker, sample: &MemorySample) -> Option<Booked> {
     let pid = worker.pid();
     let uses = pid != 0 && sample.process_bytes(pid).is_some_and(|bytes| bytes > 0);

@@ -310,7 +310,7 @@ mod tests {
             let used = (1000 + bytes + hidden) * MIB;
             MemorySample { used, is_complete: true, ..sample(&[(7, bytes), (8, 1000)]) }
         };
-        // The first samples show how much memory belongs to no process.
+        // The first samples, without hidden memory, show how much memory belongs to no process.
         let none = MemorySample { used: 2000 * MIB, ..seen(2) };
         let samples = (0..5).map(|_| none.clone()).chain((0..20).map(seen));
         assert_eq!(found(samples, &[]), Some(8));

@@ -304,7 +304,7 @@ fn run_probe(spawner: &Spawner, program: Program) -> Result<Probed, ProbeFailure
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if how == End::Exited(0) {
         let printed = text(&stdout);
-        // The driver may have printed lines of its own before the result.
+        // The driver may have printed lines before the result, which starts with `library = `.
         let from = printed.find("library = ").unwrap_or(0);
         return toml::from_str(&printed[from..])
             .map_err(|error| format!("cannot parse the probe's output: {error}").into());

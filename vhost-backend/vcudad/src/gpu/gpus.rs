@@ -40,7 +40,7 @@ pub(crate) struct Gpu {
     nvlinks: NvLinks,
     /// How often a worker was found to use more memory than its account plus the slack.
     excesses: u64,
-    /// Number of faults since the broker started, not counting those caused by programs.
+    /// Number of GPU faults since the broker started, not counting faults caused by programs.
     faults: u64,
     lost: bool,
     /// The latest fault that wasn't caused by a program. No VM is placed on a GPU after such a

@@ -22,8 +22,8 @@ const SAMPLES: u32 = 5;
 /// enough: the first such sample may have been taken before the worker ended, and the GPU time that
 /// the worker has used since the sample before that is reported only after the second one.
 const GONE: u32 = 3;
-/// Maximum number of entries per VM. The rate limit on session starts allows for fewer than 300 within
-/// the time that it takes until a VM ends.
+/// Maximum number of entries per VM. The rate limit on session starts allows for fewer than 300
+/// within the time that it takes until a VM ends.
 const MAX: usize = 512;
 
 /// An ended worker on one of its GPUs.

@@ -15,10 +15,10 @@ const DISPLAY: &str = "0x03";
 /// How often to check whether the driver has created its device node.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Returns the path of NVIDIA's library. If the host seems to have no NVIDIA GPU, logs the reason for
-/// this conclusion and returns `None`. Fails if the host has a GPU that can't be used. If a GPU's
-/// driver isn't ready, as may happen while the host boots, waits for the driver. `probe` initializes the
-/// library, and `root` is the host's root directory.
+/// Returns the path of NVIDIA's library. If the host seems to have no NVIDIA GPU, logs the reason
+/// for this conclusion and returns `None`. Fails if the host has a GPU that can't be used. If a
+/// GPU's driver isn't ready, as may happen while the host boots, waits for the driver. `probe`
+/// initializes the library, and `root` is the host's root directory.
 pub(crate) fn find(
     root: &Path,
     wait: Duration,

@@ -268,8 +268,9 @@ impl Scheduler {
         })
     }
 
-    /// Fills in the scheduler's statistics for a VM on a GPU, except for those of [`Self::counters`]. If the VM is in a group, these are
-    /// the group's statistics, which can't be split by VM.
+    /// Fills in the scheduler's statistics for a VM on a GPU, except for those of
+    /// [`Self::counters`]. If the VM is in a group, these are the group's statistics, which can't
+    /// be split by VM.
     pub(crate) fn fill_stats(&self, id: VmId, gpu: GpuId, vms: &Vms, to: &mut VmGpuStats) {
         let key = self.groups.key_of(id);
         let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };

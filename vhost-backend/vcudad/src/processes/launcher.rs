@@ -52,8 +52,8 @@ impl Launcher {
         vm.uid.filter(|_| self.spawner.is_root())
     }
 
-    /// Starts the device process of the VM with this name. The caller must then send it the
-    /// settings on its socket.
+    /// Starts the device process of the VM with this name. After that, the caller must send the
+    /// settings to the process's socket.
     pub(crate) fn start_device(&self, vm: &str) -> io::Result<ChildProcess> {
         self.start(Program::Device { vm: vm.to_owned() }, "device", Some(vm))
     }

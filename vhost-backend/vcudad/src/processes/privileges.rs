@@ -1,5 +1,5 @@
-//! The broker's use of root's privileges before it drops them: it passes on to the spawner what the
-//! configuration file permits, and chooses a user.
+//! The broker's use of root's privileges before it drops them: it sends the spawner the permissions
+//! that follow from the configuration file, and chooses a user.
 
 use crate::config::{Config, ConfigError};
 use crate::error::BrokerError;

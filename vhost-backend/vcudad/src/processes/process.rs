@@ -158,7 +158,7 @@ impl ChildProcess {
         seqpacket::receive_plain(&self.socket)
     }
 
-    /// Sets the VM of a process that was started without one, for its lines in the log.
+    /// Sets the VM of a process that was started without a VM, for the process's lines in the log.
     pub(crate) fn set_vm(&self, vm: &str) {
         self.output.set_vm(vm);
     }

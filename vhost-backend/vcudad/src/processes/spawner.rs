@@ -50,7 +50,8 @@ struct Inner {
     /// The spawner's process. `None` if the broker has connected to a spawner that was already
     /// running.
     child: Option<Child>,
-    /// Events that [`Self::event`] returns before those in the socket.
+    /// Events of the previous broker's processes that [`Self::event`] returns before the events in
+    /// the socket.
     missed: Mutex<VecDeque<(Event, Option<OwnedFd>)>>,
 }
 
@@ -221,7 +222,7 @@ impl Spawner {
         Ok(fd.into())
     }
 
-    /// Adds an event that [`Self::event`] returns before those in the socket.
+    /// Adds an event that [`Self::event`] returns before the events in the socket.
     pub(crate) fn add_missed(&self, event: Event, pidfd: Option<OwnedFd>) {
         let mut missed = self.0.missed.lock().unwrap_or_else(PoisonError::into_inner);
         missed.push_back((event, pidfd));

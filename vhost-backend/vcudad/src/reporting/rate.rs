@@ -33,8 +33,8 @@ impl TokenBucket {
         self.tokens >= f64::from(count)
     }
 
-    /// Takes this many tokens, even if there are fewer. The bucket owes at most its burst, so that it
-    /// isn't empty forever.
+    /// Takes this many tokens, even if there are fewer. The bucket owes at most its burst, so that
+    /// it isn't empty forever.
     pub(crate) fn spend(&mut self, count: f64, now: Instant) {
         self.refill(now);
         self.tokens = (self.tokens - count).max(-self.burst);

@@ -67,7 +67,7 @@ impl Service {
         }
     }
 
-    /// Records what has changed, now that an event has been handled.
+    /// Adds to the record all changes that were made while an event was handled.
     pub(super) fn record(&mut self) {
         let vms = self.vms.take_changes();
         let sessions = self.sessions.take_changes();

@@ -1,6 +1,6 @@
 //! Requests and changes through the control API. Each change is checked completely, then saved, and
-//! only then applied. A refused change has no effect. While a change is being saved, the broker serves
-//! everything but other changes, which wait.
+//! only then applied. A refused change has no effect. While a change is being saved, the broker
+//! serves everything but other changes, which wait.
 
 use control_api::{ApiError, ErrorCode, EventKind, Sharing, VmOrigin, VmPatch, VmSpec};
 use event_manager::EventOps;
@@ -175,7 +175,7 @@ impl Service {
         }
     }
 
-    /// Completes the change that was being saved, and starts those that wait.
+    /// Completes the change that was being saved, and starts the changes that wait.
     pub(super) fn handle_saved(&mut self, ops: &mut EventOps) {
         self.roster.acknowledge();
         self.handle_usage_saved();

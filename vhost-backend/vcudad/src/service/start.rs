@@ -68,8 +68,8 @@ struct Foundation {
     usage: Usage,
 }
 
-/// The service's connections to the outside. No thread has been started for them, because the broker
-/// may still have privileges.
+/// The service's connections to the outside. No thread has been started for them, because the
+/// broker may still have privileges.
 pub(crate) struct Inputs {
     pub(crate) signals: Signals,
     pub(crate) inbox: ControlInbox,

@@ -331,7 +331,7 @@ impl Accounts {
             let pages = self.pages.entry(vm).or_default();
             pages.remove(&worker);
             // Begin the change of the other workers' pages here, because the worker's charge and
-            // the amount that it has spent must disappear at the same time.
+            // the amount that it has spent must disappear at the same time for them.
             for (&other, shown) in pages.iter() {
                 let count = self.ledger.held_by(other).len();
                 shown.page.gpus.iter().take(count).for_each(GpuGate::begin_memory);
@@ -669,7 +669,8 @@ impl Accounts {
                         gate.publish_base(MemoryBase { vm, session, max });
                     }
                 } else {
-                    // A worker without a slot subtracts its own unused memory itself.
+                    // A worker without a slot subtracts its own unused memory, so subtract only
+                    // that of the other workers here.
                     let own: i128 = shown.unused(&self.ledger, worker, device).0.into();
                     let others = all(&unused, gpu) - own;
                     let usage = self.ledger.usage_of(worker, device, (0, others));

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `table` | all sessions, from their start to the end of their worker |
-//! | `accounts`, `slots` | the ledger, and the pages on which workers see its state; workers' slots on the page of their VM's spending |
+//! | `accounts`, `slots` | the ledger, and the pages on which workers see its state; workers' slots on their VM's spending page |
 //! | `session`, `worker`, `cause` | a session and the start queue; workers and the warm pool; why sessions end |
 //! | `refusals` | sessions and front ends that were refused |
 

@@ -1,5 +1,5 @@
-//! Sessions and front ends of a VM that were refused because of a limit: counts, and the rate limit on
-//! log lines and events about them.
+//! Sessions and front ends of a VM that were refused because of a limit: counts, and the rate limit
+//! on log lines and events about them.
 
 use std::time::{Duration, Instant};
 
@@ -33,8 +33,8 @@ impl Refusals {
         self.counts
     }
 
-    /// Counts a refusal. If it must be reported, returns the kind of event, and the number of refusals
-    /// that weren't reported since the last event of that kind.
+    /// Counts a refusal. If it must be reported, returns the kind of event, and the number of
+    /// refusals that weren't reported since the last event of that kind.
     pub(crate) fn count(&mut self, refusal: Refusal) -> Option<(EventKind, u64)> {
         let counts = &mut self.counts;
         let (count, is_session) = match refusal {

@@ -59,8 +59,9 @@ pub(crate) enum QueueChange {
 }
 
 /// The queue of sessions that can't be started yet: either the VM is at sessions.max and one of its
-/// killed workers hasn't been reaped, or the VM is starting sessions too quickly. Each VM has its own
-/// part, so that its requests take no longer because of other VMs' sessions.
+/// killed workers hasn't been reaped, or the VM is starting sessions too quickly. Each VM has a
+/// queue of its own, so that the time to handle a VM's requests doesn't depend on other VMs'
+/// sessions.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Session>", into = "Vec<Session>")]
 pub(crate) struct StartQueue {

@@ -185,7 +185,7 @@ impl Sessions {
         self.supervisor.record()
     }
 
-    /// Kills the supervisor of workers. The next worker starts another one.
+    /// Kills the supervisor of workers. Another supervisor is started with the next worker.
     pub(crate) fn end_supervisor(&self) {
         self.supervisor.kill();
     }
@@ -257,8 +257,8 @@ impl Sessions {
 
 /// Creation, access for reports, and effects.
 impl Sessions {
-    /// Starts without sessions. `simulates` says whether kernels are softgpu's, `warm_workers`
-    /// is the number of workers kept ready per set of GPUs, and `keeps` says whether workers may keep
+    /// Starts without sessions. `simulates` says whether kernels are softgpu's, `warm_workers` is
+    /// the number of workers kept ready per set of GPUs, and `keeps` says whether workers may keep
     /// memory that their programs have freed.
     pub(crate) fn new(
         scheduler: Scheduler,
@@ -412,7 +412,7 @@ impl Sessions {
 
 /// Start and end of sessions.
 impl Sessions {
-    /// Starts a session on a warm worker or on a new one. If that isn't possible now, queues or
+    /// Starts a session on a warm worker or on a new one. If no worker can serve it now, queues or
     /// refuses the session.
     pub(crate) fn start(&mut self, session: Session, vms: &mut Vms, gpus: &Gpus) {
         if let Some(session) = self.try_start(session, vms, gpus)

@@ -45,7 +45,7 @@ pub(crate) enum Change {
     Reload(Box<Plan>),
 }
 
-/// The change that is being saved, and those that wait for it.
+/// The change that is being saved, and the changes and requests that wait until it has been saved.
 #[derive(Default)]
 pub(crate) struct Changes {
     saving: Option<(Change, Answer)>,

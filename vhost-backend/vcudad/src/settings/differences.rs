@@ -11,7 +11,8 @@ fn by_key(spec: &VmSpec) -> BTreeMap<&'static str, Value> {
     Values::of(spec).or(Values::kept_defaults()).0
 }
 
-/// Returns the settings whose values differ, with the value in `to`, which is null if it isn't given.
+/// Returns the settings whose values differ, with the value in `to`, which is null if it isn't
+/// given.
 pub(crate) fn differences(from: &VmSpec, to: &VmSpec) -> BTreeMap<&'static str, Value> {
     let (before, mut after) = (by_key(from), by_key(to));
     for key in before.keys() {

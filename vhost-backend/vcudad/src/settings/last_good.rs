@@ -2,7 +2,7 @@
 //! spawner's socket. If the configuration file has an error when another broker is started, that
 //! broker uses this copy instead, so that it can continue with the VMs that the spawner still has.
 //!
-//! The copy determines the broker's user and what the spawner permits, so only root writes it,
+//! The copy determines the broker's user and the spawner's permissions, so only root writes it,
 //! before the broker drops its privileges. It's in the directory of the spawner's socket, which is
 //! removed with the spawner, and so with the VMs. Settings of VMs that were reloaded later are in
 //! the broker's record (`handover`).

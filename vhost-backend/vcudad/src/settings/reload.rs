@@ -102,15 +102,16 @@ pub(crate) struct Host<'a> {
     /// The configuration with which the broker was started.
     pub(crate) started: &'a Config,
     pub(crate) vms: &'a Vms,
-    /// The spawner, which creates what new VMs need. `None` if the file is only checked.
+    /// The spawner, which creates the sockets and cgroups of new VMs. `None` if the file is only
+    /// checked.
     pub(crate) spawner: Option<&'a Spawner>,
     pub(crate) ground: Ground<'a>,
     pub(crate) roster: &'a Roster,
 }
 
 impl Plan {
-    /// Compares a file, which has been checked (`validate`), with the running VMs. `all` contains the
-    /// VMs to serve from now on, `capacities` the GPUs' capacities under the file's policy.
+    /// Compares a file, which has been checked (`validate`), with the running VMs. `all` contains
+    /// the VMs to serve from now on, `capacities` the GPUs' capacities under the file's policy.
     pub(crate) fn check(
         config: &Config,
         all: Vec<(VmSpec, VmOrigin)>,

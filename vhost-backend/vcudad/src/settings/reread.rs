@@ -1,5 +1,5 @@
-//! The thread that reads configuration files again, to apply or to check them. A file can take long to
-//! read, and the event loop can't wait for it.
+//! The thread that reads configuration files again, to apply or to check them. A file can take long
+//! to read, and the event loop can't wait for it.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -77,7 +77,8 @@ impl Roster {
         }
     }
 
-    /// Sets the VMs in the configuration file, and why some of them can't be added before a restart.
+    /// Sets the VMs in the configuration file, and why some of them can't be added before a
+    /// restart.
     pub(crate) fn set_file(&mut self, file: Vec<VmSpec>, deferred: BTreeMap<String, String>) {
         (self.file, self.deferred) = (file, deferred);
     }
@@ -119,8 +120,8 @@ impl Roster {
         Ok((all, next))
     }
 
-    /// Writes the saved state if [`Self::vms`] dropped entries from it or VMs got other GPUs, and starts the thread that
-    /// saves changes.
+    /// Writes the saved state if [`Self::vms`] dropped entries from it or VMs got other GPUs, and
+    /// starts the thread that saves changes.
     pub(crate) fn start_saving(&mut self) -> Result<(), BrokerError> {
         let Some(dir) = self.dir.take() else { return Ok(()) };
         if self.pruned {
@@ -469,7 +470,7 @@ mod tests {
         let mut spec = VmSpec::new("a", 1);
         let one_by_one = second.applied(&first.applied(&spec).unwrap()).unwrap();
         assert_eq!(sum.applied(&spec).unwrap(), one_by_one);
-        // The change removes the setting, even if the file has set it since then.
+        // The change removes the setting, even if the file gives it a value later.
         spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
         assert_eq!(sum.applied(&spec).unwrap().compute.kernel_timeout, None);
     }

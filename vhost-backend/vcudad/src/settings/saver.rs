@@ -1,5 +1,5 @@
-//! The thread that saves the state and the VMs' usage. Syncing a file can take many seconds on a busy disk, and the
-//! event loop can't wait that long.
+//! The thread that saves the state and the VMs' usage. Syncing a file can take many seconds on a
+//! busy disk, and the event loop can't wait that long.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -46,8 +46,8 @@ pub(crate) struct SavedState {
     /// Names of VMs that operators have paused.
     #[serde(default)]
     pub(crate) paused: BTreeSet<String>,
-    /// The last VMs added at run time that were removed, so that they can be restored. The latest is
-    /// last.
+    /// The last VMs added at run time that were removed, so that they can be restored. The latest
+    /// is last.
     #[serde(default)]
     pub(crate) former: Vec<VmSpec>,
     /// UUIDs of the GPUs of VMs that request any GPU, by VM name. After a restart, they get the
@@ -146,8 +146,8 @@ impl StateDir {
         lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Reads the saved state of a directory that another broker may be using. Returns an empty state if
-    /// none was saved.
+    /// Reads the saved state of a directory that another broker may be using. Returns an empty
+    /// state if none was saved.
     pub(crate) fn peek(path: &Path) -> Result<SavedState, StateError> {
         match File::open(path) {
             Ok(folder) => read(path, &folder),

@@ -1,9 +1,10 @@
 //! The checks of a configuration. `vcudad --check`, a start, a reload, and the control API all use
 //! them, so that each check exists once, and all four agree about a file.
 //!
-//! A file is checked as if the broker was started with it, even if the broker is running and can't apply
-//! some of its settings. Otherwise, a reload would accept a file with which the next start fails. In
-//! addition, a reload and the control API compare it with the VMs that are running (`reload`).
+//! A file is checked as if the broker was started with it, even if the broker is running and can't
+//! apply some of its settings. Otherwise, a reload would accept a file with which the next start
+//! fails. In addition, a reload and the control API compare it with the VMs that are running
+//! (`reload`).
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -125,8 +126,8 @@ fn check_socket_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks a VM, and chooses its GPUs, if possible those that it had before. If `memory.max` doesn't fit
-/// and `memory_is_default` is true, reduces it.
+/// Checks a VM, and chooses its GPUs, if possible those that it had before. If `memory.max` doesn't
+/// fit and `memory_is_default` is true, reduces it.
 pub(crate) fn check_vm(
     vm: &mut Vm,
     capacities: &[Capacity],

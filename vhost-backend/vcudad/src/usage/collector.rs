@@ -10,8 +10,8 @@ use super::file::Loaded;
 use super::record::Record;
 use memory_ledger::{GpuId, VmId};
 
-/// Time between two samples. If the scheduler loses its statistics, what it has counted since the last
-/// sample is lost.
+/// Time between two samples. If the scheduler loses its statistics, what it has counted since the
+/// last sample is lost.
 const SAMPLE: Duration = Duration::from_secs(1);
 /// Minimum time between two samples. The scheduler's statistics don't change more often.
 const LEAST: Duration = Duration::from_millis(20);
@@ -35,8 +35,8 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Begins with a record that was read from the state directory, or that another broker has handed
-    /// over.
+    /// Begins with a record that was read from the state directory, or that another broker has
+    /// handed over.
     pub(crate) fn new(loaded: Loaded, is_dirty: bool, now: Instant) -> Self {
         let Loaded { record, may_save } = loaded;
         let saving = UsageSaving { is_on: may_save, ..UsageSaving::default() };
@@ -67,7 +67,8 @@ impl Usage {
         is_due
     }
 
-    /// Adds what a VM has used since the last sample. `counters` began at zero when the VM was added.
+    /// Adds what a VM has used since the last sample. `counters` began at zero when the VM was
+    /// added.
     pub(crate) fn sample(
         &mut self,
         key: (VmId, GpuId),

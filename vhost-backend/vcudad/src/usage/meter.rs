@@ -7,7 +7,7 @@ pub(crate) struct Meter {
     bytes: u64,
     /// The time of the last change, in nanoseconds of the monotonic clock.
     since: u64,
-    /// Bytes times nanoseconds until then.
+    /// Bytes times nanoseconds until the time `since`.
     total: u128,
 }
 

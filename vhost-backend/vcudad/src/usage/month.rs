@@ -2,11 +2,11 @@
 
 const DAY_MS: u64 = 86_400_000;
 
-/// Returns the month of a time in milliseconds since 1970, as in `2026-03`. Later months come later in
-/// the alphabet.
+/// Returns the month of a time in milliseconds since 1970, as in `2026-03`. Later months come later
+/// in the alphabet.
 pub(super) fn month_of(time_ms: u64) -> String {
-    // Days since 0000-03-01 in the Gregorian calendar. A year that begins in March ends with the leap
-    // day, so the length of all other months is fixed.
+    // Days since 0000-03-01 in the Gregorian calendar. A year that begins in March ends with the
+    // leap day, so the length of all other months is fixed.
     let days = time_ms / DAY_MS + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

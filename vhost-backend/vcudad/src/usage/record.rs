@@ -1,7 +1,7 @@
 //! The counters of all VMs, in total and by month. No I/O.
 //!
-//! A VM is known by its name. If a VM is removed and another one gets its name, the counters continue,
-//! so a metric never decreases.
+//! A VM is known by its name. If a VM is removed and another one gets its name, the counters
+//! continue, so a metric never decreases.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use super::month::month_of;
 
 /// The format version that this program writes. It can't read newer versions.
 pub(super) const VERSION: u32 = 1;
-/// The number of months that are kept. Months without usage don't count, so a clock that is wrong for
-/// a while removes at most one month.
+/// The number of months that are kept. Months without usage don't count, so a clock that is wrong
+/// for a while removes at most one month.
 pub(crate) const MAX_MONTHS: usize = 25;
-/// The maximum number of rows of all months: one for each GPU that a VM has used in a month. The oldest
-/// months are dropped first.
+/// The maximum number of rows of all months: one for each GPU that a VM has used in a month. The
+/// oldest months are dropped first.
 pub(crate) const MAX_ROWS: usize = 20_000;
 
 /// Counters by VM and by GPU's UUID.

@@ -1,6 +1,6 @@
-//! Reports of metrics. They are sent once the counters in them have been saved. Otherwise, a counter
-//! could be lower after a crash than a report before it, and Prometheus would take the difference for a
-//! counter that has begun again at zero.
+//! Reports of metrics. They are sent once the counters in them have been saved. Otherwise, a
+//! counter could be lower after a crash than a report before it, and Prometheus would take the
+//! difference for a counter that has begun again at zero.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ impl Scrapes {
         !self.next.is_empty()
     }
 
-    /// Handles that a write begins, which contains the counters of all reports so far.
+    /// Handles that a write begins. It includes the counters of all reports so far.
     pub(crate) fn begin(&mut self) {
         self.saving.append(&mut self.next);
     }

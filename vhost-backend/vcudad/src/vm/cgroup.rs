@@ -65,8 +65,8 @@ impl Cgroups {
         cgroups
     }
 
-    /// Returns the cgroups that a broker will have if its unit gets all controllers of the host. Sets up
-    /// nothing.
+    /// Returns the cgroups that a broker will have if its unit gets all controllers of the host.
+    /// Sets up nothing.
     pub(crate) fn of_host() -> Self {
         let root = cgroup_root();
         let listed = root.as_ref().map(|root| root.join("cgroup.controllers"));

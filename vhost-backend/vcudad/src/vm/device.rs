@@ -110,7 +110,7 @@ impl Device {
         Self::with(None, Some(reason))
     }
 
-    /// Returns a new device of the same VM, which serves the VM again at this socket.
+    /// Returns a new device of the VM, which serves the VM again at this socket.
     pub(crate) fn again(&self, listener: VmSocket) -> Self {
         Self { restarts: self.restarts, ..Self::new(listener) }
     }

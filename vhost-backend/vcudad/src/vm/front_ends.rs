@@ -30,8 +30,8 @@ impl FrontEnds {
         self.count
     }
 
-    /// Records the number of front ends. If the first one has connected or the last one has
-    /// disconnected, returns an event.
+    /// Records the number of front ends. Returns an event if the first front end has connected or
+    /// the last one has disconnected, unless there were too many events.
     pub(crate) fn set(&mut self, vm: VmId, count: u32, now: Instant) -> Option<BrokerEvent> {
         let before = self.count.replace(count).unwrap_or(0);
         let (kind, text) = match (before, count) {

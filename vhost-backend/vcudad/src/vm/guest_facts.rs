@@ -24,10 +24,10 @@ pub(crate) struct Serving {
 /// about 400 bytes.
 const ATTRIBUTES_ROOM: usize = 4000;
 
-/// Collects the facts for one VM, without its GPUs' attributes and its limits. `gpus` is in the order of
-/// the device ordinals in the VM's sessions. `time` returns the VM's share of a GPU's time over the last
-/// second, in units of 0.01%, and what slows the VM down there. `links` returns the GPU's PCIe links and
-/// NVLinks.
+/// Collects the facts for one VM, without its GPUs' attributes and its limits. `gpus` is in the
+/// order of the device ordinals in the VM's sessions. `time` returns the VM's share of a GPU's time
+/// over the last second, in units of 0.01%, and the reasons for which the VM is slowed down there.
+/// `links` returns the GPU's PCIe links and NVLinks.
 pub(crate) fn collect(
     driver: &Probed,
     ledger: &Ledger,
@@ -82,8 +82,8 @@ pub(crate) fn collect(
     }
 }
 
-/// Divides a VM's share of a GPU's time among its sessions, in proportion to their claims. No session
-/// gets more than it claims. All values are in units of 0.01%.
+/// Divides a VM's share of a GPU's time among its sessions, in proportion to their claims. No
+/// session gets more than it claims. All values are in units of 0.01%.
 fn divided(share: Option<u32>, claims: &[u32]) -> Vec<Option<u16>> {
     let total: u64 = claims.iter().map(|claim| u64::from(*claim)).sum();
     let part = |share: u32, claim: u32| {
@@ -111,8 +111,8 @@ pub(crate) fn attributes_of(driver: &Probed, gpus: &[VmGpu], sharing: Sharing) -
     }
 }
 
-/// Returns how many bytes an attribute takes in a message: one for its number, and one for each seven
-/// bits of its value and its sign.
+/// Returns how many bytes an attribute takes in a message: one for its number, and one for each
+/// seven bits of its value and its sign.
 fn encoded_length(value: i32) -> usize {
     let bits = 33 - value.unsigned_abs().leading_zeros();
     1 + bits.div_ceil(7) as usize

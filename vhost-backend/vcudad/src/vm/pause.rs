@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::reporting::rate::TokenBucket;
 
-/// The limit on pauses by a VMM: this many at once, and `PAUSES_PER_SECOND` in the long run. Each one
-/// may take the VM's kernels off the GPU, which delays other VMs' evictions, and a guest that has taken
-/// over its device process could request any number.
+/// The limit on pauses by a VMM: this many at once, and `PAUSES_PER_SECOND` in the long run. Each
+/// one may take the VM's kernels off the GPU, which delays other VMs' evictions, and a guest that
+/// has taken over its device process could request any number.
 const PAUSES_AT_ONCE: u32 = 8;
 const PAUSES_PER_SECOND: u32 = 2;
 

@@ -24,7 +24,7 @@ pub(crate) struct Capacity {
     pub(crate) time_promised: u64,
     /// Sum of the weights of the VMs on the GPU.
     pub(crate) weights: u64,
-    /// True if the GPU had a fault, so no more VMs may be placed on it.
+    /// True if the GPU had a fault, so that no more VMs may be placed on it.
     pub(crate) faulty: bool,
 }
 
@@ -205,7 +205,7 @@ impl Capacity {
         self.weights += u64::from(spec.compute.weight);
     }
 
-    /// Takes back what was promised to a VM.
+    /// Takes back the promises to a VM.
     pub(crate) fn release(&mut self, spec: &VmSpec) {
         self.memory_promised = self.memory_promised.saturating_sub(spec.memory.max);
         let min = u64::from(spec.compute.min.basis_points());

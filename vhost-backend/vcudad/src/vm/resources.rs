@@ -9,7 +9,8 @@ use crate::vm::socket::VmSocket;
 use host_ipc::messages::VmLimits;
 use host_ipc::spawner::{Call, NewVm, Part, ProcessId, Refusal};
 
-/// The resources of a VM. Dropping this removes them. By then, the VM's processes must have ended.
+/// The resources of a VM. Dropping this value removes them. It must be dropped only after the VM's
+/// processes have ended.
 pub(crate) struct Resources {
     spawner: Spawner,
     vm: String,
@@ -88,8 +89,8 @@ fn api_error(vm: &Vm, refusal: Refusal) -> ApiError {
     match part {
         Part::Socket => {
             let message = format!("{}: {reason}", vm.socket.display());
-            // If the directory exists, the path is in use by another process or file. Otherwise, the
-            // path is invalid.
+            // If the directory exists, another process or file uses the path. If the directory
+            // doesn't exist, the path is invalid.
             let code = match reason.contains("directory does not exist") {
                 true => ErrorCode::Invalid,
                 false => ErrorCode::Conflict,

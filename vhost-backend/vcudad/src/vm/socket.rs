@@ -1,5 +1,5 @@
-//! The VMs' vhost-user sockets, and those of the control API. The spawner binds them, and removes their
-//! files.
+//! The VMs' vhost-user sockets, and those of the control API. The spawner binds them, and removes
+//! their files.
 
 use std::io;
 use std::os::unix::net::UnixListener;

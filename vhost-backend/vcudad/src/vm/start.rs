@@ -1,5 +1,5 @@
-//! Prepares VMs, when the broker starts and when one is added at run time: has the spawner create their
-//! sockets and cgroups, once their settings have been checked (`validate`).
+//! Prepares VMs, when the broker starts and when one is added at run time: has the spawner create
+//! their sockets and cgroups, once their settings have been checked (`validate`).
 
 use std::path::{Path, PathBuf};
 

@@ -60,7 +60,7 @@ pub(crate) enum Finding {
         /// Bytes that the ledger has booked for the worker.
         booked: u64,
     },
-    /// A worker uses memory on a GPU that isn't one of its own.
+    /// A worker uses memory on a GPU that wasn't given to it.
     NotOwn {
         worker: WorkerId,
         /// Bytes that the driver reports for the worker.

@@ -1,5 +1,5 @@
-//! How often samples were too high. One sample proves nothing, because NVML and the ledger aren't
-//! read at the same instant.
+//! Counts how often samples were too high. A single sample proves nothing, because NVML and the
+//! ledger aren't read at the same instant.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;

@@ -12,15 +12,15 @@ use super::suspicion::Level;
 use crate::gpu::nvml::MemorySample;
 use memory_ledger::VmId;
 
-/// Bytes that the driver itself takes for each process, and reports for no process: 5 to 9 MiB on an
-/// H200.
+/// Bytes that the driver itself takes for each process, and reports for no process: 5 to 9 MiB on
+/// an H200.
 const OF_PROCESS: u64 = 16 << 20;
 /// An excess is certain if it's in this many samples in a row. One sample isn't enough: the memory
 /// of a process that ends is freed only after the driver has stopped listing the process.
 const SAMPLES: u32 = 5;
 
-/// Compares a number of unexplained bytes with the lowest such number so far, which counts as
-/// memory that doesn't belong to VMs.
+/// Compares a number of unexplained bytes with the lowest such number so far. The lowest number
+/// counts as memory that doesn't belong to VMs.
 #[derive(Debug, Default)]
 pub(super) struct Floor {
     lowest: Option<u64>,

@@ -194,7 +194,7 @@ impl Core {
     }
 
     /// Sends [`ComputeEvent::MayStart`] when a worker may be started for a VM. It may be started at
-    /// once if no latency VM could be disturbed, and otherwise in the VM's window.
+    /// once if no latency VM could be disturbed, or else in the VM's window.
     pub(super) fn begin_start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         if !self.vm_gpus.contains_key(&(vm, gpu)) || !self.scheduler.latency_awake(gpu, vm, now) {
             return self.events.send(ComputeEvent::MayStart);
@@ -244,8 +244,8 @@ impl Core {
         }
     }
 
-    /// Gives a worker the current settings of its VM. If the VM doesn't have one of the worker's GPUs,
-    /// the gate stays closed.
+    /// Gives a worker the current settings of its VM. If the VM doesn't have one of the worker's
+    /// GPUs, the gate stays closed.
     fn show_settings(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         for gpu in worker.ends.gpus.clone().iter() {
@@ -320,8 +320,8 @@ impl Core {
         for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
-            // Include the counters of workers without a heartbeat. Otherwise the sum would
-            // decrease, and when the heartbeat resumes, the same work would be counted again.
+            // Include the counters of workers without a heartbeat. If they were left out, the sum
+            // would decrease, and when the heartbeat resumes, the same work would be counted again.
             sums.add(gate);
             if worker.lost {
                 continue;

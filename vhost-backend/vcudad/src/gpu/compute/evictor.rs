@@ -77,7 +77,7 @@ impl Eviction {
 
 /// A worker's kernels on a GPU.
 pub(super) enum Kernels {
-    /// The kernels in those of these driver objects that are channels.
+    /// Kernels in channels. The channels are among these driver objects of the worker.
     Channels(WorkerObjects),
     /// softgpu's kernels, which obey orders in the gate page, in the entry for this device ordinal.
     Gate(Arc<GateMap>, usize),
@@ -322,8 +322,8 @@ impl Thread {
         }
     }
 
-    /// Waits until softgpu's kernels in a worker have obeyed, or the worker has exited. Returns false
-    /// if that takes too long.
+    /// Waits until softgpu's kernels in a worker have obeyed, or the worker has exited. Returns
+    /// false if that takes too long.
     fn stops(&self, worker: WorkerId, gate: &GpuGate) -> bool {
         let since = gate::now();
         while gate.running.load(Ordering::SeqCst) != 0 && !lock(&self.exited).contains(&worker) {
@@ -342,8 +342,8 @@ impl Thread {
     }
 
     /// Changes one channel after the other. Changing a channel that the worker has freed fails.
-    /// That isn't an error, but the supervisor's message about the freed channel may arrive a
-    /// little later, so this waits for that message before it returns an error.
+    /// Such a failure isn't an error. But the supervisor's message that the channel was freed may
+    /// arrive a little later, so this waits for that message before it returns an error.
     fn change_each(
         &self,
         objects: &WorkerObjects,

@@ -1,4 +1,5 @@
-//! The priority and timer precision of the threads on which handovers from one VM to the next depend.
+//! The priority and timer precision of the threads on which handovers from one VM to the next
+//! depend.
 
 use std::io;
 use std::num::NonZero;
@@ -8,9 +9,9 @@ use rustix::thread::set_current_timer_slack;
 /// The lowest real-time priority. It suffices, because VMs' threads have no real-time priority.
 const PRIORITY: i32 = 1;
 
-/// Lets this thread run before threads without real-time priority, such as those of VMs that keep all
-/// CPUs busy, and wake up at most a microsecond after the end of a sleep. Fails if this process may
-/// not use real-time priorities (RLIMIT_RTPRIO).
+/// Lets this thread run before threads without real-time priority, such as those of VMs that keep
+/// all CPUs busy, and wake up at most a microsecond after the end of a sleep. Fails if this process
+/// may not use real-time priorities (RLIMIT_RTPRIO).
 pub(super) fn run_promptly() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: PRIORITY };
     // If the kernel refuses this precision, handovers are only slower, so ignore the error.

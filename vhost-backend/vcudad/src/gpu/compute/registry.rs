@@ -1,4 +1,5 @@
-//! The registry of existing VMs and workers, from which a restarted scheduler thread gets its state.
+//! The registry of existing VMs and workers, from which a restarted scheduler thread gets its
+//! state.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -175,7 +175,7 @@ fn a_vm_alone_is_unlimited_and_two_take_turns() {
         let stats = compute.stats_of(vm, GPU).unwrap();
         assert!(stats.windows > 0, "{stats:?}");
     }
-    // After one VM is removed, the other one is alone again.
+    // After VM 2 is removed, VM 1 is alone again.
     compute.remove_worker(2);
     compute.remove_vm(b);
     until("the VM is unlimited again", || one.run() && one.mode() == Mode::Unlimited);
@@ -478,8 +478,8 @@ fn a_bell_that_always_rings_does_not_starve_other_workers() {
     });
 }
 
-/// Returns a duplicate of a descriptor, as the worker has one. O_NONBLOCK is cleared as a hostile
-/// worker could do, which affects all duplicates.
+/// Clears O_NONBLOCK of a descriptor, as a hostile worker could, and returns the worker's duplicate
+/// of the descriptor. Clearing the flag affects all duplicates.
 fn blocking(fd: &OwnedFd) -> std::fs::File {
     // SAFETY: F_SETFL takes only an integer, and the descriptor is open.
     assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0) }, 0);

@@ -17,8 +17,8 @@ pub(super) const BEAT_LOST: Nanos = 60 * MS;
 /// [`BEAT_LOST`], because a host with too few CPUs can delay a healthy worker's heartbeat.
 pub(super) const BEAT_DEAD: Nanos = SEC / 2;
 /// [`BEAT_DEAD`] for a worker whose VM has a `cpu.max`. Threads on many CPUs can together use the
-/// quota of several periods before the kernel stops them, and then none of them runs for as many
-/// periods.
+/// quota of several periods before the kernel stops them. After that, none of these threads runs
+/// for as many periods.
 pub(super) const BEAT_DEAD_THROTTLED: Nanos = 5 * SEC;
 /// How often heartbeats are checked. If a check is late, this thread was delayed itself, so the
 /// check doesn't count as evidence that a heartbeat has stopped.
@@ -47,8 +47,8 @@ pub(crate) struct WorkerTraits {
     pub(crate) is_throttled: bool,
     /// How the worker's kernels are evicted, if they can be.
     pub(crate) evicts: Option<Evicts>,
-    /// True if the worker's gates stay closed although its VM's are open: its VM is one of several
-    /// with the same key, and is paused.
+    /// True if the worker's gates stay closed even when its VM's gates are open. Its VM is one of
+    /// several with the same key, and is paused.
     pub(crate) is_paused: bool,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Worker {
     uses: Vec<Use>,
     beat: u64,
     beat_since: Nanos,
-    /// True if the heartbeat has stopped. The worker's reports are then ignored.
+    /// True if the heartbeat has stopped. While it's stopped, the worker's reports are ignored.
     pub lost: bool,
     reported: bool,
     /// When to kill the worker, if its session was given an error to report. `Nanos::MAX` once the
@@ -174,15 +174,15 @@ impl Worker {
         }
     }
 
-    /// Returns the worker's GPUs, and the fraction of the last second for which the worker had work on
-    /// each, in basis points.
+    /// Returns the worker's GPUs, and the fraction of the last second for which the worker had work
+    /// on each, in basis points.
     pub(super) fn shares(&self, now: Nanos) -> impl Iterator<Item = (GpuKey, u32)> + '_ {
         let shares = self.uses.iter().map(move |of_gpu| of_gpu.ring.share(SEC, now));
         self.ends.gpus.iter().copied().zip(shares)
     }
 
-    /// Changes the gate for a GPU, which stays closed if the worker is paused. If the change affects
-    /// work that the worker has or holds back, wakes the worker, which may be asleep.
+    /// Changes the gate for a GPU, which stays closed if the worker is paused. If the change
+    /// affects work that the worker has or holds back, wakes the worker, which may be asleep.
     pub(super) fn set(&mut self, gpu: GpuKey, setting: GateSetting) {
         let Some((ordinal, _)) = self.gate(gpu) else { return };
         let setting = if self.ends.is_paused { CLOSED } else { setting };

@@ -52,8 +52,8 @@ pub(crate) struct TimeSample {
 }
 
 impl TimeSample {
-    /// Returns the sample of the time since `since_us`, and when it ends. Returns `None` if the
-    /// driver has taken no sample since then.
+    /// Returns the sample for the time since `since_us`, and the time at which the sample ends.
+    /// Returns `None` if the driver has taken no sample since then.
     pub(crate) fn new(since_us: u64, utilizations: &[Utilization]) -> Option<(Self, u64)> {
         let end_us = utilizations.iter().map(|one| one.at_us).max()?;
         let elapsed = Duration::from_micros(end_us.checked_sub(since_us).filter(|us| *us > 0)?);

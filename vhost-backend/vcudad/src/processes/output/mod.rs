@@ -90,7 +90,7 @@ impl Output {
         self.outputs.send(Message::Named(self.id, pid));
     }
 
-    /// Sets the VM of a process that was started without one.
+    /// Sets the VM of a process that was started without a VM.
     pub(crate) fn set_vm(&self, vm: &str) {
         self.outputs.send(Message::Assigned(self.id, vm.into()));
     }
@@ -113,7 +113,7 @@ impl Drop for Inner {
     }
 }
 
-/// Creates the pair of sockets for a process's output. The first is the broker's.
+/// Creates the socket pair for a process's output. The first socket is the broker's end.
 pub(crate) fn pair() -> io::Result<(Apart, OwnedFd)> {
     let (ours, theirs) = seqpacket::stream_pair()?;
     process::set_nonblocking(&ours)?;

@@ -125,14 +125,14 @@ const WORKERS: u64 = 3;
 /// A simulated worker that uses credit.
 struct Side {
     ends: Ends,
-    /// The bytes that its program uses.
+    /// The bytes that the worker's program uses.
     used: u64,
-    /// The part of `used` that it has taken from its credit for streams and not yet reported to the
-    /// broker.
+    /// The bytes that the worker has taken from its credit for streams, and not yet reported to the
+    /// broker. They are part of `used`.
     streams: u64,
-    /// The bytes that it keeps after its program has freed them.
+    /// The bytes that the worker keeps after its program has freed them.
     kept: u64,
-    /// The number of recalls up to the last one that it has followed.
+    /// The number of recalls up to the last one that the worker has followed.
     recalls: u32,
 }
 
@@ -479,7 +479,7 @@ fn a_conversion_after_a_lowered_limit_can_be_repeated() {
 }
 
 /// Sessions of the previous version don't see what other sessions spend until the broker publishes
-/// something. They don't disturb the other sessions.
+/// something. Sessions of the previous version don't disturb the others.
 #[test]
 fn sessions_of_the_previous_version_use_no_credit() {
     let mut sessions = Sessions::new(quota(60 * MIB, None));
@@ -676,7 +676,8 @@ fn a_worker_that_forges_its_credit_gains_nothing() {
         let forger = &sessions.workers[&1];
         forger.credit().withdraw();
         forger.credit().add(forged);
-        // These words affect only what the VM's programs see.
+        // The words for spending and granted credit affect only the memory that the VM's programs
+        // see.
         forger.ends.spending.spent(0, forged / 3);
         forger.ends.page.gpus[0].granted.store(forged / 5, Ordering::SeqCst);
         let _ = sessions.accounts.reserve(2, 0, 50 * MIB, Charge::Memory);
@@ -695,8 +696,8 @@ fn a_worker_that_forges_its_credit_gains_nothing() {
     assert!(sessions.accounts.convert(9, 0, 31 * MIB, Charge::Stream).is_err());
 }
 
-/// Workers take and return memory while the broker withdraws and grants. The VM is never charged for
-/// more than its limit, nor for less than what its programs use.
+/// Workers take and return memory while the broker withdraws and grants. The VM is never charged
+/// for more than its limit, nor for less than what its programs use.
 #[test]
 fn withdrawal_races_with_workers() {
     let accounts = std::sync::Mutex::new(Accounts::default());

@@ -72,7 +72,7 @@ impl Sessions {
     }
 
     /// Handles that the process of a worker or of the supervisor has ended. Returns the worker, if
-    /// it's one.
+    /// the process was a worker.
     pub(crate) fn set_ended(&mut self, process: ProcessId, how: &End) -> Option<WorkerId> {
         self.supervisor.set_ended(process, how);
         let id = self.workers.with_process(process)?;

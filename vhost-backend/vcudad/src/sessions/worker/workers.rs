@@ -131,7 +131,7 @@ impl Workers {
         WorkersRecord { last: self.last, killed: self.killed, all }
     }
 
-    /// Returns the counts for a broker that replaces this one.
+    /// Returns the counts of workers, for a broker that replaces this one.
     pub(crate) fn counts(&self) -> WorkerCounts {
         WorkerCounts { last: self.last, killed: self.killed }
     }
@@ -327,7 +327,8 @@ impl Workers {
         self.free(gpus) < self.warm_target && self.failures < MAX_FAILURES
     }
 
-    /// Returns true if another warm worker should be started for a set of GPUs while others are starting.
+    /// Returns true if another warm worker should be started for a set of GPUs while others are
+    /// starting.
     pub(crate) fn may_start_beside_others(&self, gpus: &[GpuId]) -> bool {
         let starts = |worker: &Worker| {
             worker.is_free() && worker.phase == Phase::Starting && worker.gpus == gpus

@@ -9,7 +9,7 @@ use gpu_scheduler::Class;
 use host_ipc::messages::DriverObject;
 use rm_control::{Channel, RmError};
 
-/// Records what the driver is asked to do.
+/// A fake driver that records the operations that it's asked to perform.
 #[derive(Default)]
 pub(super) struct Driver {
     off: AtomicBool,
