@@ -12,6 +12,7 @@ use host_ipc::frames::Incoming;
 use host_ipc::messages::{Exported, ToBroker, ToWorker, Token, WorkerToDevice};
 use host_ipc::seqpacket;
 use protocol::ids::ContextId;
+use vhost_cuda_worker::Prepare;
 use vhost_cuda_worker::calls::open;
 use vhost_cuda_worker::exchange::Exchange;
 use vhost_cuda_worker::executor::{Command, Executor, Session as Surroundings};
@@ -117,7 +118,8 @@ impl Session {
     /// context. A process can have only one.
     pub fn start(max: u64) -> Self {
         reserve_pinned_window().expect("the window for pinned memory is free");
-        let engine = open(&library(), false).expect("softgpu works");
+        let prepare = Prepare { mps: false, context: true };
+        let engine = open(&library(), prepare).expect("softgpu works");
         // The first context exists and is charged.
         let context = Softgpu::find().context_bytes();
         let account = Account { max: context + max, used: context, shares: HashMap::new() };

@@ -292,7 +292,7 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
             check_visible(visible)?;
             check_devices(devices)?;
             let mut command = parts.programs.serving_worker(parts.policy.library()?, visible);
-            let NewSession { vm, env, mps } = match session {
+            let NewSession { vm, env, mps, context } = match session {
                 Some(session) => session,
                 None => {
                     if parts.is_root {
@@ -306,6 +306,7 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
             };
             check_env(env)?;
             command.envs(env.iter().map(|(name, value)| (name, value)));
+            command.args((!context).then_some("--no-context"));
             let uid = parts.vms.get(vm)?.uid;
             let pipe = match mps {
                 Some(client) => {

@@ -118,7 +118,7 @@ fn vm(folder: &Path) -> NewVm {
 
 fn worker(change: impl FnOnce(&mut String, &mut Vec<PathBuf>, &mut NewSession)) -> Program {
     let (mut visible, mut devices) = (String::new(), Vec::new());
-    let mut session = NewSession { vm: "a".into(), env: Vec::new(), mps: None };
+    let mut session = NewSession { vm: "a".into(), env: Vec::new(), mps: None, context: true };
     change(&mut visible, &mut devices, &mut session);
     Program::Worker { visible, devices, session: Some(session) }
 }

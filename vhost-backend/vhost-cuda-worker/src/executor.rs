@@ -205,6 +205,16 @@ pub enum EngineError {
     },
 }
 
+/// How a worker prepares for a session.
+#[derive(Clone, Copy)]
+pub struct Prepare {
+    /// Whether the driver must be a client of an MPS daemon.
+    pub mps: bool,
+    /// Whether to create a context on the first device. Without it, a session begins without memory
+    /// on the GPU.
+    pub context: bool,
+}
+
 /// Everything that an executor needs for a session. Clones can be moved to other threads.
 #[derive(Clone)]
 pub struct Session {
@@ -222,8 +232,7 @@ pub struct Session {
     /// end of the list, the size is unknown.
     pub context_bytes: Arc<[u64]>,
     /// Whether the VM has been charged for the context that the worker created before it was
-    /// assigned to the VM. If not, the VM's quota has no room for that context, and the worker must
-    /// destroy it.
+    /// assigned to the VM. If not, the worker must destroy the context, if it has created one.
     pub context_charged: bool,
     /// The regions of guest memory that are attached to the session.
     pub regions: Regions,

@@ -47,6 +47,7 @@ mod truncated;
 pub mod waker;
 
 pub use error::WorkerError;
+pub use executor::Prepare;
 pub use isolate::Jail;
 pub use probe::probe;
 pub use serve::run;

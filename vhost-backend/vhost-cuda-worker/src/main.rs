@@ -26,6 +26,9 @@ struct Args {
     /// Exit unless the driver uses an MPS daemon
     #[arg(long)]
     mps: bool,
+    /// Create no context before the program creates one, because the VM has no memory for it
+    #[arg(long)]
+    no_context: bool,
     #[command(flatten)]
     jail: vhost_cuda_worker::Jail,
     /// Descriptor of the socket to the broker
@@ -75,7 +78,8 @@ fn main() -> ExitCode {
         Some(Ok(broker)) => broker,
         _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor"),
     };
-    match vhost_cuda_worker::run(broker, &args.driver_library, args.mps, &args.jail) {
+    let prepare = vhost_cuda_worker::Prepare { mps: args.mps, context: !args.no_context };
+    match vhost_cuda_worker::run(broker, &args.driver_library, prepare, &args.jail) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::FAILED, &error),
     }

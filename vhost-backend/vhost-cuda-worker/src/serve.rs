@@ -12,6 +12,7 @@ use host_ipc::{process, seqpacket};
 
 use super::driver::recorder;
 use super::error::WorkerError;
+use super::executor::Prepare;
 use super::gate_end::GateEnd;
 use super::isolate::{self, Jail};
 use super::{
@@ -20,9 +21,13 @@ use super::{
 use host_jail::filter::{Filter, Unlisted};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
-/// an error, or if the broker no longer needs this worker. With `mps`, the driver must be a client
-/// of an MPS daemon.
-pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<(), WorkerError> {
+/// an error, or if the broker no longer needs this worker.
+pub fn run(
+    broker: OwnedFd,
+    library: &Path,
+    prepare: Prepare,
+    jail: &Jail,
+) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
@@ -37,7 +42,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     truncated::install().map_err(WorkerError::Start)?;
     region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
     recorder::start();
-    let engine = match calls::open(library, mps) {
+    let engine = match calls::open(library, prepare) {
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };

@@ -70,6 +70,7 @@ mod tests {
     use crate::processes::process::ChildProcess;
     use crate::processes::spawner::Spawner;
     use crate::sessions::session::Session;
+    use crate::sessions::worker::FirstContext;
     use host_ipc::messages::DriverObject;
     use host_ipc::spawner::Program;
     use memory_ledger::{GpuId, VmId};
@@ -88,7 +89,7 @@ mod tests {
             user: None,
             env: Vec::new(),
         };
-        let id = workers.add(process, vec![GpuId(0)], Some(session), false);
+        let id = workers.add(process, vec![GpuId(0)], Some(session), false, FirstContext::Free);
         workers.get_mut(id).unwrap().begin_serving();
         id
     }

@@ -27,7 +27,8 @@ use crate::sessions::cause::Cause;
 use crate::sessions::session::{QueueChange, Session, StartQueue};
 use crate::sessions::slots::Slots;
 use crate::sessions::worker::{
-    DeviceEnds, SchedulerEnds, Worker, WorkerChange, WorkerCounts, Workers, WorkersRecord,
+    DeviceEnds, FirstContext, SchedulerEnds, Worker, WorkerChange, WorkerCounts, Workers,
+    WorkersRecord,
 };
 use crate::usage::counters::Counters;
 use crate::vm::cgroup::limits_cpu;
@@ -447,17 +448,17 @@ impl Sessions {
         }
         let set = state.gpus.clone();
         let is_exclusive = state.vm.spec.sharing == Sharing::Exclusive;
-        let given = match session.env.is_empty() && is_exclusive {
-            true => self.workers.give(&set, session),
-            false => Err(session),
-        };
-        match given {
-            Ok(worker) => {
+        let shares_workers = session.env.is_empty() && is_exclusive;
+        let free = shares_workers.then(|| self.workers.first_free(&set)).flatten();
+        let user = session.user;
+        match free.filter(|worker| self.charge_context(*worker, id, user, &set, gpus)) {
+            Some(worker) => {
+                self.workers.give(worker, session);
                 if self.workers.get(worker).is_some_and(|worker| worker.is_warm()) {
                     self.assign(worker, vms, gpus);
                 }
             }
-            Err(session) => {
+            None => {
                 self.start_worker(set, Some(session), vms, gpus);
             }
         }
@@ -511,6 +512,28 @@ impl Sessions {
         true
     }
 
+    /// Opens the accounts of a worker for a session of this VM, and charges the VM for the context
+    /// that a worker creates in advance on its first GPU. Returns false if the VM has no memory for
+    /// the context.
+    ///
+    /// A context is charged before the session has the worker, because otherwise a VM could use more
+    /// than memory.max for as long as workers start.
+    pub(super) fn charge_context(
+        &mut self,
+        worker: WorkerId,
+        vm: VmId,
+        user: Option<u32>,
+        set: &[GpuId],
+        gpus: &Gpus,
+    ) -> bool {
+        let bytes = set.first().map_or(0, |gpu| gpus.context_bytes(*gpu));
+        self.accounts.open(worker, vm, user, set);
+        // If other sessions keep memory that the context needs, this makes them free it. It doesn't
+        // wait until they have done so.
+        self.accounts.must_wait(worker, 0, bytes, false, gate::now());
+        bytes == 0 || self.accounts.reserve(worker, 0, bytes, Charge::Context).is_ok()
+    }
+
     /// Sends a worker its assignment to the session that it was given.
     fn assign(&mut self, id: WorkerId, vms: &Vms, gpus: &Gpus) {
         if let Err(reason) = self.try_assign(id, vms, gpus) {
@@ -522,21 +545,19 @@ impl Sessions {
     }
 
     fn try_assign(&mut self, id: WorkerId, vms: &Vms, gpus: &Gpus) -> Result<(), String> {
+        let Some(worker) = self.workers.get(id) else { return Ok(()) };
+        let Some(Session { vm, user, .. }) = worker.session() else { return Ok(()) };
+        let (vm, user) = (*vm, *user);
+        let Some(state) = vms.get(vm) else { return Ok(()) };
+        state.take_process(worker.process())?;
+        let charged = match worker.context() {
+            FirstContext::Charged => true,
+            FirstContext::Free => self.charge_context(id, vm, user, &state.gpus, gpus),
+            FirstContext::Missing => false,
+        };
         let Some(worker) = self.workers.get_mut(id) else { return Ok(()) };
         let Some(session) = worker.session() else { return Ok(()) };
-        let Some(state) = vms.get(session.vm) else { return Ok(()) };
-        state.take_process(worker.process())?;
-        let vm = session.vm;
-        self.accounts.open(id, vm, session.user, &state.gpus);
-        let contexts: Vec<u64> = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
-        // A warm worker already has a context on its first GPU. If the quota has no room for that
-        // context, the worker destroys it, and the guest gets an error when it tries to create a
-        // context.
-        let first = contexts.first().copied().unwrap_or(0);
-        // If other sessions keep memory that the context needs, this makes them free it. It doesn't
-        // wait until they have done so.
-        self.accounts.must_wait(id, 0, first, false, gate::now());
-        let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
+        let contexts = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
         let label = format!("{}/{}", state.vm.name, session.number());
         let has_jail = self.launcher.has_jail_of(&state.vm);
         let pidfd = worker.pidfd().filter(|_| has_jail);

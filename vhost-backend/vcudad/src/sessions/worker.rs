@@ -114,6 +114,8 @@ pub(crate) struct WorkerRecord {
     shows_spending: bool,
     #[serde(default)]
     slot: Option<u32>,
+    #[serde(default)]
+    context: FirstContext,
 }
 
 /// Serializes driver objects as a list.
@@ -168,6 +170,7 @@ impl WorkerRecord {
             leaving_since: self.is_leaving.then(Instant::now),
             shows_spending: self.shows_spending,
             slot: self.slot,
+            context: self.context,
             ..Worker::new(process, self.gpus, self.session, self.cold)
         };
         Ok((self.id, worker))
@@ -227,6 +230,19 @@ pub(crate) struct Worker {
     shows_spending: bool,
     /// The worker's slot on its VM's spending page.
     slot: Option<u32>,
+    context: FirstContext,
+}
+
+/// The context that a worker creates before it's assigned to its session, and who is charged for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum FirstContext {
+    /// It's charged to no VM.
+    #[default]
+    Free,
+    /// It's charged to the VM of the worker's session.
+    Charged,
+    /// The worker doesn't create one, because the VM has no memory for it.
+    Missing,
 }
 
 impl Worker {
@@ -249,6 +265,7 @@ impl Worker {
             leaving_since: None,
             shows_spending: true,
             slot: None,
+            context: FirstContext::Free,
         }
     }
 
@@ -270,6 +287,7 @@ impl Worker {
             is_leaving: self.leaving_since.is_some(),
             shows_spending: self.shows_spending,
             slot: self.slot,
+            context: self.context,
         }
     }
 
@@ -317,6 +335,11 @@ impl Worker {
 
     pub(crate) fn assigned_ms(&self) -> u64 {
         self.assigned_ms
+    }
+
+    /// Returns who is charged for the context that the worker has created in advance.
+    pub(crate) fn context(&self) -> FirstContext {
+        self.context
     }
 
     /// Returns true if the worker can be assigned to a session.
@@ -637,7 +660,7 @@ mod tests {
             Program::Worker { visible: String::new(), devices: Vec::new(), session: None };
         let outputs = Outputs::start().unwrap();
         let process = ChildProcess::start(program, spawner, &outputs, "worker", None).unwrap();
-        workers.add(process, vec![GpuId(0)], None, false)
+        workers.add(process, vec![GpuId(0)], None, false, FirstContext::Free)
     }
 
     #[test]

@@ -51,7 +51,7 @@ use protocol::uapi::{self, CMD_WAITED, Cmd};
 
 use crate::driver::CuError;
 use crate::exchange::Exchange;
-use crate::executor::{Command, Executor, Session};
+use crate::executor::{Command, Executor, Prepare, Session};
 use crate::ledger::LedgerClient;
 use crate::mirror::Mirrors;
 use crate::region::{Piece, RegionKind, Regions};
@@ -143,15 +143,23 @@ fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
 
 /// Like `alone`, but a context takes `context` bytes of device memory.
 fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
-    run_alone(test, context, &[], body);
+    run_alone(test, FirstContext { bytes: context, in_advance: true }, &[], body);
 }
 
 /// Like `alone`, with these variables in the environment.
 fn alone_in<F: FnOnce(Bench)>(test: &str, env: &[(&str, &str)], body: F) {
-    run_alone(test, 0, env, body);
+    run_alone(test, FirstContext { bytes: 0, in_advance: true }, env, body);
 }
 
-fn run_alone<F: FnOnce(Bench)>(test: &str, context: u64, env: &[(&str, &str)], body: F) {
+/// The context of the first device.
+struct FirstContext {
+    /// The device memory that it takes.
+    bytes: u64,
+    /// Whether the worker creates it before its session begins, and the VM is charged for it then.
+    in_advance: bool,
+}
+
+fn run_alone<F: FnOnce(Bench)>(test: &str, context: FirstContext, env: &[(&str, &str)], body: F) {
     const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
     if std::env::var_os(MARK).is_some() {
         return body(Bench::new(context));
@@ -388,11 +396,13 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(context: u64) -> Self {
+    fn new(context: FirstContext) -> Self {
+        let FirstContext { bytes: context, in_advance } = context;
         crate::region::reserve_pinned_window().unwrap();
-        let engine = crate::calls::open(&library(), false).unwrap();
+        let prepare = Prepare { mps: false, context: in_advance };
+        let engine = crate::calls::open(&library(), prepare).unwrap();
         let gate = gate_end();
-        let (ledger, account) = ledger(context, &gate.page);
+        let (ledger, account) = ledger(if in_advance { context } else { 0 }, &gate.page);
         let (exchange, exports) = exchange();
         let session = Session {
             label: "test".into(),
@@ -401,7 +411,7 @@ impl Bench {
             ledger,
             exchange,
             context_bytes: Arc::new([context]),
-            context_charged: true,
+            context_charged: in_advance,
             regions: Regions::default(),
             mirrors: Mirrors::default(),
             waker: Waker::new(eventfd().unwrap()).unwrap(),

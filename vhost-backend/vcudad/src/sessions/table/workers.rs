@@ -9,7 +9,7 @@ use crate::gpu::mps;
 use crate::reporting::event::BrokerEvent;
 use crate::sessions::cause::Cause;
 use crate::sessions::session::Session;
-use crate::sessions::worker::WorkerEffect;
+use crate::sessions::worker::{FirstContext, WorkerEffect};
 use crate::vm::vms::Vms;
 use control_api::{Activity, EndReason, EventKind, format_size};
 use host_ipc::messages::{Ending, ToWorker, WorkerId};
@@ -26,23 +26,37 @@ impl Sessions {
         vms: &Vms,
         gpus: &Gpus,
     ) -> Option<WorkerId> {
+        let id = self.workers.next_id();
+        let mut context = FirstContext::Free;
         let new = session.as_ref().and_then(|session| {
             let vm = &vms.get(session.vm)?.vm;
             let mps = mps::client(&vm.spec, &set, self.scheduler.is_enabled());
-            Some(NewSession { vm: vm.name.clone(), env: session.env.clone(), mps })
+            context = match self.charge_context(id, session.vm, session.user, &set, gpus) {
+                true => FirstContext::Charged,
+                // The driver says only with a context whether it's a client of an MPS daemon.
+                false if mps.is_some() => FirstContext::Free,
+                false => {
+                    let (vm, session) = (&vm.name, session.number());
+                    tracing::info!(vm, session, "memory.max has no room for a context yet");
+                    FirstContext::Missing
+                }
+            };
+            let context = context != FirstContext::Missing;
+            Some(NewSession { vm: vm.name.clone(), env: session.env.clone(), mps, context })
         });
         let cold = new.as_ref().is_some_and(|new| !new.env.is_empty() || new.mps.is_some());
         match self.launcher.start_worker(gpus.visible(&set), gpus.devices(&set), new) {
             Ok(process) => {
                 let socket = process.socket_fd();
-                let worker = self.workers.add(process, set, session, cold);
-                self.effects.push(SessionEffect::Watch { worker, socket });
-                Some(worker)
+                self.workers.add(process, set, session, cold, context);
+                self.effects.push(SessionEffect::Watch { worker: id, socket });
+                Some(id)
             }
             Err(error) => {
                 let vm = session.as_ref().map(|session| vms.name(session.vm));
                 tracing::error!(vm, "cannot start a worker: {error}");
                 self.workers.count_failure();
+                self.accounts.close(id);
                 if let Some(Session { vm, request, .. }) = session {
                     self.send_ended(vm, request, Ending::NoWorker(error.to_string()));
                 }

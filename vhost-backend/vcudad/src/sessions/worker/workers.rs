@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::{Phase, Worker, WorkerRecord};
+use super::{FirstContext, Phase, Worker, WorkerRecord};
 use crate::processes::launcher::Launcher;
 use crate::processes::process::ChildProcess;
 use crate::processes::spawner::Processes;
@@ -186,17 +186,24 @@ impl Workers {
         }
     }
 
+    /// Returns the ID of the worker that is started next.
+    pub(crate) fn next_id(&self) -> WorkerId {
+        self.last + 1
+    }
+
     pub(crate) fn add(
         &mut self,
         process: ChildProcess,
         gpus: Vec<GpuId>,
         session: Option<Session>,
         cold: bool,
+        context: FirstContext,
     ) -> WorkerId {
-        self.last += 1;
+        self.last = self.next_id();
         self.index(self.last, session.as_ref());
         self.touched.add(self.last);
-        self.all.insert(self.last, Worker::new(process, gpus, session, cold));
+        let worker = Worker { context, ..Worker::new(process, gpus, session, cold) };
+        self.all.insert(self.last, worker);
         self.last
     }
 
@@ -416,18 +423,21 @@ impl Workers {
         }
     }
 
-    /// Gives a session to the oldest warm worker for these GPUs. If there is none, gives the
-    /// session to the oldest worker that is still starting. If no worker is starting, either,
-    /// returns the session as an error.
-    pub(crate) fn give(&mut self, gpus: &[GpuId], session: Session) -> Result<WorkerId, Session> {
+    /// Returns the oldest warm worker for these GPUs that has no session. If there is none, returns
+    /// the oldest one that is still starting.
+    pub(crate) fn first_free(&self, gpus: &[GpuId]) -> Option<WorkerId> {
         let free = self.iter().filter(|(_, w)| w.is_free() && w.gpus == gpus);
         let first = free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, *id));
-        let Some(id) = first.map(|(id, _)| id) else { return Err(session) };
+        first.map(|(id, _)| id)
+    }
+
+    /// Gives a session to a worker that has none. Its VM has been charged for the worker's context.
+    pub(crate) fn give(&mut self, id: WorkerId, session: Session) {
         self.index(id, Some(&session));
         if let Some(worker) = self.get_mut(id) {
             worker.session = Some(session);
+            worker.context = FirstContext::Charged;
         }
-        Ok(id)
     }
 }
 

@@ -28,16 +28,16 @@ use crate::calls::properties::Properties;
 use crate::calls::streams::thread_streams::thread_stream;
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::driver::{CuError, Driver, OBEY_EVICTIONS};
-use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
+use crate::executor::{Command, Engine, EngineError, Executor, Pending, Prepare, Session};
 use crate::ledger::{Asked, Question, be_reader, take_question};
 use crate::region::{Region, RegionKind};
 use crate::reply::{ReplyTo, take_unfinished};
 
-/// Loads the driver library and initializes it, with the primary context of the first device, so
-/// that the worker can serve a session without delay. With `mps`, fails unless the driver is a
-/// client of an MPS daemon: the driver reports no error if it can't reach the daemon, but then
-/// MPS's limits don't apply.
-pub fn open(library: &Path, mps: bool) -> Result<Box<dyn Engine>, EngineError> {
+/// Loads the driver library and initializes it, with the primary context of the first device if
+/// `prepare` says so, so that the worker can serve a session without delay. If the driver must be a
+/// client of an MPS daemon, fails unless it is: the driver reports no error if it can't reach the
+/// daemon, but then MPS's limits don't apply.
+pub fn open(library: &Path, prepare: Prepare) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;
     let failed = |call, error: CuError| EngineError::Call {
@@ -45,16 +45,20 @@ pub fn open(library: &Path, mps: bool) -> Result<Box<dyn Engine>, EngineError> {
         call,
         result: error.0,
     };
-    let (mut devices, mut context) = (0, std::ptr::null_mut());
+    let (mut devices, mut context) = (0, None);
     // SAFETY: the pointers are to local variables.
     unsafe {
         driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
         driver.cuDeviceGetCount(&mut devices).map_err(|error| failed("cuDeviceGetCount", error))?;
-        driver
-            .cuDevicePrimaryCtxRetain(&mut context, 0)
-            .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
+        if prepare.context {
+            let mut retained = std::ptr::null_mut();
+            driver
+                .cuDevicePrimaryCtxRetain(&mut retained, 0)
+                .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
+            context = Some(DriverHandle(retained));
+        }
     }
-    if mps {
+    if prepare.mps {
         let (mut used, attribute) = (0, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED);
         // SAFETY: the pointer is to a local variable.
         let known = unsafe { driver.cuDeviceGetAttribute(&mut used, attribute, 0) };
@@ -65,14 +69,13 @@ pub fn open(library: &Path, mps: bool) -> Result<Box<dyn Engine>, EngineError> {
     let memory = Memory::new(&driver, devices)?;
     let properties = Properties::read(&driver, devices)
         .map_err(|error| failed("reading device properties", error))?;
-    let context = DriverHandle(context);
     Ok(Box::new(Warm { driver, devices, context, memory, properties, output }))
 }
 
 struct Warm {
     driver: Driver,
     devices: i32,
-    context: DriverHandle<CUcontext>,
+    context: Option<DriverHandle<CUcontext>>,
     memory: Memory,
     properties: Properties,
     output: output::Output,
@@ -106,8 +109,8 @@ impl Engine for Warm {
         let _ = set_current_timer_slack(NonZero::new(1000));
         let mut primaries = vec![None; self.devices as usize];
         if session.context_charged {
-            primaries[0] = Some(self.context);
-        } else {
+            primaries[0] = self.context;
+        } else if self.context.is_some() {
             // SAFETY: the context was retained once, and there is nothing in it.
             let ended = unsafe { self.driver.cuDevicePrimaryCtxRelease(0) };
             ended.map_err(|error| EngineError::Call {

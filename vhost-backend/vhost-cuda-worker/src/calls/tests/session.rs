@@ -8,8 +8,23 @@ use cuda_api::fatbin::WRAPPER_MAGIC;
 #[test]
 fn a_worker_that_must_use_mps_is_refused_without_it() {
     alone("a_worker_that_must_use_mps_is_refused_without_it", |_| {
-        let refused = super::super::open(&library(), true);
+        let refused = super::super::open(&library(), Prepare { mps: true, context: true });
         assert!(matches!(refused, Err(crate::executor::EngineError::WithoutMps)));
+    });
+}
+
+/// The VM had no memory for a context when the worker started, and has it when the program creates one.
+#[test]
+fn a_worker_without_a_context_in_advance_charges_the_programs_context() {
+    const CONTEXT: u64 = 6 << 20;
+    let name = "a_worker_without_a_context_in_advance_charges_the_programs_context";
+    run_alone(name, FirstContext { bytes: CONTEXT, in_advance: false }, &[], |mut bench| {
+        assert_eq!(bench.charged("context"), CONTEXT);
+        let f = bench.vector_add();
+        let [a, b, c] = [(); 3].map(|()| bench.alloc(4));
+        bench.launch(f, a, b, c, 1, 0);
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(bench.posted_error(), 0);
     });
 }
 
