@@ -30,7 +30,8 @@ const FLAGS: u32 = CUDA_ARRAY3D_LAYERED
     | CUDA_ARRAY3D_CUBEMAP
     | CUDA_ARRAY3D_TEXTURE_GATHER;
 
-/// Checks an array's properties. Returns them as the driver's type, and the size of the array.
+/// Checks an array's properties. Returns them as the driver's type, together with the array's size
+/// in elements.
 fn checked(array: &ArrayDescriptor) -> CuResult<(CUDA_ARRAY3D_DESCRIPTOR, Extent)> {
     let size = |size: u64| usize::try_from(size).map_err(|_| CuError::INVALID_VALUE);
     let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
@@ -56,12 +57,13 @@ fn without_memory(descriptor: &CUDA_ARRAY3D_DESCRIPTOR) -> CUDA_ARRAY3D_DESCRIPT
     }
 }
 
-/// Returns the size of the memory that an array needs. The driver reports it only for arrays with
-/// deferred mapping, so this creates such an array, which has no memory, and destroys it.
+/// Returns the number of bytes of memory that an array needs. The driver reports the number only
+/// for arrays with deferred mapping, so this function creates an array with deferred mapping, which
+/// has no memory, queries it, and destroys it.
 fn array_bytes(cx: &Cx<'_>, device: i32, descriptor: &CUDA_ARRAY3D_DESCRIPTOR) -> CuResult<u64> {
     let (driver, empty) = (cx.driver(), without_memory(descriptor));
     let (mut array, mut needed) = (std::ptr::null_mut(), CUDA_ARRAY_MEMORY_REQUIREMENTS::default());
-    // SAFETY: the pointers are to local variables, and the array is destroyed once.
+    // SAFETY: the driver writes only to local variables, and the array is destroyed once.
     unsafe {
         driver.cuArray3DCreate(&mut array, &empty)?;
         let queried = driver.cuArrayGetMemoryRequirements(&mut needed, array, device);
@@ -71,7 +73,8 @@ fn array_bytes(cx: &Cx<'_>, device: i32, descriptor: &CUDA_ARRAY3D_DESCRIPTOR) -
     Ok(needed.size as u64)
 }
 
-/// Like [`array_bytes`], for a mipmapped array.
+/// Returns the number of bytes of memory that a mipmapped array needs. As [`array_bytes`] does,
+/// creates a mipmapped array without memory for the query, and destroys it.
 fn mipmap_bytes(
     cx: &Cx<'_>,
     device: i32,
@@ -81,7 +84,7 @@ fn mipmap_bytes(
     let (driver, empty) = (cx.driver(), without_memory(descriptor));
     let mut mipmap = std::ptr::null_mut();
     let mut needed = CUDA_ARRAY_MEMORY_REQUIREMENTS::default();
-    // SAFETY: the pointers are to local variables, and the mipmapped array is destroyed once.
+    // SAFETY: the driver writes only to local variables, and the mipmapped array is destroyed once.
     unsafe {
         driver.cuMipmappedArrayCreate(&mut mipmap, &empty, levels)?;
         let queried = driver.cuMipmappedArrayGetMemoryRequirements(&mut needed, mipmap, device);
@@ -110,7 +113,8 @@ pub(in crate::calls) fn vcuda_array_create(
     Ok(reservation.settle())
 }
 
-/// Waits before the memory of an array in this context is freed.
+/// Before the memory of an array in the context `ctx` is freed, waits until the VM may use the GPU,
+/// if the session owes enough GPU time.
 fn wait_to_free_in(cx: &Cx<'_>, ctx: ContextId) {
     let device = lock(&cx.shared.tables).contexts.get(ctx).map(|context| context.device);
     wait_to_free(cx, device.unwrap_or(0));
@@ -122,14 +126,16 @@ pub(in crate::calls) fn vcuda_array_destroy(
     call: api::VcudaArrayDestroy,
     reply: ReplyTo,
 ) {
-    // A level can't be destroyed: its memory belongs to the mipmapped array.
+    // A level of a mipmapped array can't be destroyed, because its memory belongs to the mipmapped
+    // array.
     let begun = begin_end(cx, ARRAYS, call.array, |_, array| match array.mipmap {
         Some(_) => Err(CuError::INVALID_VALUE),
         None => Ok(()),
     });
     end_on_mirror(cx, begun, reply, |cx, array| {
         wait_to_free_in(cx, array.ctx);
-        // SAFETY: the array was live, and no other call can use it any more.
+        // SAFETY: the array was live, and it has been removed from the tables, so no other call can
+        // use it any more.
         unsafe { cx.driver().cuArrayDestroy(array.real.0)? };
         give_back_array(cx, array.ctx, array.reserved);
         Ok(())
@@ -167,7 +173,8 @@ pub(in crate::calls) fn vcuda_mipmapped_array_destroy(
     });
     end_on_mirror(cx, begun, reply, |cx, mipmap| {
         wait_to_free_in(cx, mipmap.ctx);
-        // SAFETY: the mipmapped array was live, and no other call can use it or its levels any more.
+        // SAFETY: the mipmapped array was live, and it and its levels have been removed from the
+        // tables, so no other call can use them any more.
         unsafe { cx.driver().cuMipmappedArrayDestroy(mipmap.real.0)? };
         give_back_array(cx, mipmap.ctx, mipmap.reserved);
         Ok(())
@@ -184,7 +191,8 @@ pub(in crate::calls) fn vcuda_mipmapped_array_get_level(
     let level = arrays::level(&mipmap.first, call.level);
     let extent = Extent::of(&level).ok_or(CuError::INVALID_VALUE)?;
     let mut array = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local variable, and the mipmapped array is live.
+    // SAFETY: the mipmapped array is live, because objects that a call has looked up aren't
+    // destroyed before the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe { cx.driver().cuMipmappedArrayGetLevel(&mut array, mipmap.real.0, call.level)? };
     id.list(Array {
         real: DriverHandle(array),

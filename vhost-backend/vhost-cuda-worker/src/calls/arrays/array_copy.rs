@@ -27,7 +27,7 @@ enum Side {
         pitch: u64,
         height: u64,
     },
-    /// Memory of the worker, with packed rows.
+    /// Memory in the arena, which the worker maps. Its rows have no padding between them.
     Arena(*mut u8),
 }
 
@@ -99,7 +99,7 @@ impl Side {
     }
 }
 
-/// Queues a copy in a stream. Both sides have been checked.
+/// Queues a copy in a stream. The caller has checked the source and the destination.
 fn submit(
     cx: &Cx<'_>,
     pass: &Pass,

@@ -14,7 +14,8 @@ use crate::driver::{CuError, CuResult};
 
 const MAX_RANK: u32 = 5;
 
-/// Fails unless the arrays of a call have an element for each dimension of the tensor.
+/// Fails unless a tensor has at least `min` and at most `MAX_RANK` dimensions. The arrays in a call
+/// have `MAX_RANK` elements, so they then have an element for each dimension.
 fn check_rank(rank: u32, min: u32) -> CuResult {
     if (min..=MAX_RANK).contains(&rank) { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }
@@ -54,7 +55,9 @@ pub(in crate::calls) fn vcuda_tensor_map_encode_im_to_col(
     cx.enter()?;
     check_rank(call.rank, 3)?;
     let mut map = CUtensorMap::default();
-    // SAFETY: as in `vcuda_tensor_map_encode_tiled`. The corners have `rank - 2` elements.
+    // SAFETY: the driver writes only to `map`, and doesn't dereference the tensor's address. It
+    // reads at most `rank` elements of each array, and `rank - 2` of the corners. The check of the
+    // rank has limited those numbers to the arrays' lengths.
     unsafe {
         cx.driver().cuTensorMapEncodeIm2col(
             &mut map,
@@ -84,7 +87,9 @@ pub(in crate::calls) fn vcuda_tensor_map_encode_im_to_col_wide(
     cx.enter()?;
     check_rank(call.rank, 3)?;
     let mut map = CUtensorMap::default();
-    // SAFETY: as in `vcuda_tensor_map_encode_tiled`.
+    // SAFETY: the driver writes only to `map`, and doesn't dereference the tensor's address. It
+    // reads at most `rank` elements of each array, which the check of the rank has limited to the
+    // arrays' lengths.
     unsafe {
         cx.driver().cuTensorMapEncodeIm2colWide(
             &mut map,

@@ -1,11 +1,11 @@
 //! Calls that create and destroy texture objects and surface objects.
 //!
-//! The guest gets the driver's own values of these objects, because kernels get them as parameters,
-//! which the worker doesn't interpret.
+//! The guest gets the driver's own handles of these objects, because kernels get them as
+//! parameters, which the worker doesn't interpret.
 //!
-//! These calls aren't gated, but the driver makes the GPU reload its descriptors. A program that only
-//! created and destroyed textures took a third of another VM's time on an H200. So the VM is charged
-//! for each call, and a program that makes many of them waits for its VM's window.
+//! These calls aren't gated, but the driver makes the GPU reload its descriptors. A program that
+//! only created and destroyed textures took a third of another VM's time on an H200. So the VM is
+//! charged for each call, and a program that makes many of them waits for its VM's window.
 
 use cuda_api::sys::{
     CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_st__bindgen_ty_1 as Resource,
@@ -28,10 +28,11 @@ use protocol::ids::ContextId;
 const TEXTURES: Which<(ContextId, u64), ()> = |tables| &mut tables.textures;
 const SURFACES: Which<(ContextId, u64), ()> = |tables| &mut tables.surfaces;
 
-/// The estimated time on the GPU, in ns, that creating or destroying an object takes.
+/// The estimated GPU time, in ns, that creating or destroying a texture or surface object takes.
 const CHANGE: u64 = 5_000;
 
-/// Waits until the VM may use the GPU, if the session has created and destroyed many objects.
+/// Waits until the VM may use the GPU, if the session owes enough GPU time for texture and surface
+/// objects and similar operations.
 fn wait_to_change(cx: &Cx<'_>) -> CuResult {
     let device = cx.enter()?.device as usize;
     cx.shared.turns.wait_if_due(device, CHANGE);
@@ -84,8 +85,9 @@ pub(in crate::calls) fn checked(
     Ok(CUDA_RESOURCE_DESC { resType: kind, res, flags: resource.flags })
 }
 
-/// Creates an object in the driver and adds it to a table. If the table is full, destroys the
-/// object again, so that a guest can't make the worker's memory grow without limit.
+/// Creates a texture or surface object in the driver, and adds it to the session's table of such
+/// objects. If the table is full, destroys the object again, so that a guest can't make the
+/// worker's memory grow without limit.
 fn list(
     cx: &Cx<'_>,
     which: Which<(ContextId, u64), ()>,
@@ -103,7 +105,7 @@ fn list(
     Ok(object)
 }
 
-/// Removes an object from its table. Fails if the table does not contain it.
+/// Removes a texture or surface object from its table. Fails if the table doesn't contain it.
 fn unlist(cx: &Cx<'_>, which: Which<(ContextId, u64), ()>, object: u64) -> CuResult {
     wait_to_change(cx)?;
     let removed = which(&mut lock(&cx.shared.tables)).remove((cx.ctx, object));
@@ -129,10 +131,11 @@ pub(in crate::calls) fn vcuda_texture_create(
     let object = list(
         cx,
         TEXTURES,
-        // SAFETY: the pointers are to local variables. The array is live, and
-        // linear memory was checked to belong to the session.
+        // SAFETY: the pointers are to local variables. The array is live, because objects that a
+        // call has looked up aren't destroyed before the call ends (`tables/uses.rs`). Linear
+        // memory was checked to belong to the session.
         |object| unsafe { driver.cuTexObjectCreate(object, &resource, &texture, view) },
-        // SAFETY: the object was just created, and nobody else knows it.
+        // SAFETY: the object was just created, and no other code has its handle yet.
         |object| unsafe { driver.cuTexObjectDestroy(object) },
     )?;
     Ok(api::VcudaTextureCreateAnswer { object })
@@ -143,7 +146,8 @@ pub(in crate::calls) fn vcuda_texture_destroy(
     call: api::VcudaTextureDestroy,
 ) -> CuResult {
     unlist(cx, TEXTURES, call.object)?;
-    // SAFETY: the object was live, and was removed from the table.
+    // SAFETY: the object was live, and it's destroyed only once, because it was removed from the
+    // table.
     unsafe { cx.driver().cuTexObjectDestroy(call.object) }
 }
 
@@ -161,9 +165,10 @@ pub(in crate::calls) fn vcuda_surface_create(
     let object = list(
         cx,
         SURFACES,
-        // SAFETY: the pointers are to local variables, and the array is live.
+        // SAFETY: the pointers are to local variables. The array is live, because objects that a
+        // call has looked up aren't destroyed before the call ends (`tables/uses.rs`).
         |object| unsafe { driver.cuSurfObjectCreate(object, &resource) },
-        // SAFETY: the object was just created, and nobody else knows it.
+        // SAFETY: the object was just created, and no other code has its handle yet.
         |object| unsafe { driver.cuSurfObjectDestroy(object) },
     )?;
     Ok(api::VcudaSurfaceCreateAnswer { object })
@@ -174,6 +179,7 @@ pub(in crate::calls) fn vcuda_surface_destroy(
     call: api::VcudaSurfaceDestroy,
 ) -> CuResult {
     unlist(cx, SURFACES, call.object)?;
-    // SAFETY: the object was live, and was removed from the table.
+    // SAFETY: the object was live, and it's destroyed only once, because it was removed from the
+    // table.
     unsafe { cx.driver().cuSurfObjectDestroy(call.object) }
 }

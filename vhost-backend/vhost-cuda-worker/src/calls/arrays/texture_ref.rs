@@ -22,7 +22,8 @@ pub(in crate::calls) fn vcuda_module_get_tex_ref(
     let (name, id) = (c_name(call.name)?, claim(cx, TEXREFS, call.texref)?);
     let module = lock(&cx.shared.tables).modules.get(call.hmod)?.clone();
     let mut texture = std::ptr::null_mut();
-    // SAFETY: the module is live, and the pointers are to local variables.
+    // SAFETY: the module is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The other pointers are to local variables.
     unsafe { cx.driver().cuModuleGetTexRef(&mut texture, module.real.0, name.as_ptr())? };
     id.list(OfModule::new(texture, (call.hmod, &module)));
     Ok(())
@@ -36,23 +37,24 @@ pub(in crate::calls) fn vcuda_module_get_surf_ref(
     let (name, id) = (c_name(call.name)?, claim(cx, SURFREFS, call.surfref)?);
     let module = lock(&cx.shared.tables).modules.get(call.hmod)?.clone();
     let mut surface = std::ptr::null_mut();
-    // SAFETY: the module is live, and the pointers are to local variables.
+    // SAFETY: the module is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The other pointers are to local variables.
     unsafe { cx.driver().cuModuleGetSurfRef(&mut surface, module.real.0, name.as_ptr())? };
     id.list(OfModule::new(surface, (call.hmod, &module)));
     Ok(())
 }
 
-/// Makes a texture reference read a resource. The first driver call for each kind of resource must
-/// be the one that replaces the old resource, because that may be an array that has been destroyed,
-/// and the later calls may read it.
+/// Binds a texture reference to a resource. For each kind of resource, the first driver call must
+/// be the one that replaces the previous resource, because the program may have destroyed the
+/// previous array, and a later driver call might still read it.
 ///
 /// # Safety
 ///
 /// The reference and the resource must be live.
 unsafe fn bind(cx: &Cx<'_>, texture: CUtexref, resource: &CUDA_RESOURCE_DESC) -> CuResult {
     let (driver, res) = (cx.driver(), &resource.res);
-    // SAFETY: the caller promises that the handles are live, and the pointers are to local
-    // variables. The resource's kind selects the member that is set.
+    // SAFETY: the caller promises that the handles are live, and the other pointers are to local
+    // variables. The resource's kind says which member of the union is set.
     unsafe {
         match resource.resType {
             CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
@@ -71,7 +73,8 @@ unsafe fn bind(cx: &Cx<'_>, texture: CUtexref, resource: &CUDA_RESOURCE_DESC) ->
                     linear.sizeInBytes,
                 )?;
                 driver.cuTexRefSetFormat(texture, linear.format, linear.numChannels as i32)?;
-                // The guest has aligned the address.
+                // The guest library has already aligned the address, so the driver must not have to
+                // add an offset.
                 if offset == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
             }
             CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => {
@@ -83,7 +86,8 @@ unsafe fn bind(cx: &Cx<'_>, texture: CUtexref, resource: &CUDA_RESOURCE_DESC) ->
                     NumChannels: rows.numChannels,
                 };
                 driver.cuTexRefSetAddress(&mut offset, texture, rows.devPtr, rows.pitchInBytes)?;
-                // The driver refuses cuTexRefSetFormat after cuTexRefSetAddress2D.
+                // cuTexRefSetFormat comes first, because the driver refuses it after
+                // cuTexRefSetAddress2D.
                 driver.cuTexRefSetFormat(texture, rows.format, rows.numChannels as i32)?;
                 driver.cuTexRefSetAddress2D(texture, &array, rows.devPtr, rows.pitchInBytes)
             }
@@ -101,7 +105,8 @@ pub(in crate::calls) fn vcuda_tex_ref_bind(cx: &Cx<'_>, call: api::VcudaTexRefBi
     let mut description =
         unsafe { std::mem::transmute::<[u32; 26], CUDA_TEXTURE_DESC>(call.texture) };
     let driver = cx.driver();
-    // SAFETY: the reference and the array are live, and the pointer is to a local variable.
+    // SAFETY: the reference and the array are live, because objects that a call has looked up
+    // aren't destroyed before the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe {
         bind(cx, texture, &resource)?;
         for (dimension, mode) in (0..).zip(description.addressMode) {
@@ -128,6 +133,7 @@ pub(in crate::calls) fn vcuda_surf_ref_bind(cx: &Cx<'_>, call: api::VcudaSurfRef
         let tables = lock(&cx.shared.tables);
         (tables.surfrefs.get(call.surfref)?.real.0, tables.arrays.get(call.array)?.real.0)
     };
-    // SAFETY: the reference and the array are live.
+    // SAFETY: the reference and the array are live, because objects that a call has looked up
+    // aren't destroyed before the call ends (`tables/uses.rs`).
     unsafe { cx.driver().cuSurfRefSetArray(surface, array, 0) }
 }
