@@ -16,7 +16,7 @@ struct Blob {
 #[derive(Default)]
 pub(in crate::calls) struct Blobs {
     blobs: HashMap<BlobId, Blob>,
-    /// The sum of the total sizes that the guest has announced for these blobs, in bytes.
+    /// The sum of the total sizes, in bytes, that the guest has announced for the blobs in `blobs`.
     announced: u64,
 }
 
@@ -55,13 +55,12 @@ impl Blobs {
         Ok(())
     }
 
-    /// Returns how many bytes of a blob have been received so far. If the blob doesn't exist,
-    /// that's 0.
+    /// Returns how many bytes of a blob have been received so far, or 0 if the blob doesn't exist.
     pub(in crate::calls) fn len(&self, id: BlobId) -> u64 {
         self.blobs.get(&id).map_or(0, |blob| blob.bytes.len() as u64)
     }
 
-    /// Removes a blob that has arrived completely, and returns its bytes.
+    /// Removes a blob all of whose pieces have arrived, and returns its bytes.
     pub(in crate::calls) fn take(&mut self, id: BlobId) -> CuResult<Vec<u8>> {
         let complete = self.blobs.get(&id).is_some_and(|b| b.bytes.len() as u64 == b.total);
         if !complete {

@@ -1,10 +1,10 @@
 //! Code images.
 //!
-//! The driver gets only images in formats that contain no addresses. Other formats that it accepts
-//! do: a wrapper, which nvcc puts into programs, points to a fatbin, and from a guest such a
-//! pointer could lead anywhere in the worker. The format and the length in an image's header are
-//! checked before the driver gets the image. If the driver still reads past the end, it reads
-//! zeros.
+//! The driver gets only images in formats that contain no addresses. It also accepts formats that
+//! do, such as the wrapper that nvcc puts into programs, which points to a fatbin. From a guest,
+//! such a pointer could lead anywhere in the worker's memory. Before the driver gets an image, the
+//! worker checks the format and the length in the image's header. If the driver still reads past
+//! the image's end, it reads zeros.
 
 use std::borrow::Cow;
 use std::ffi::{CString, c_void};
@@ -34,7 +34,8 @@ impl Image {
     /// Copies an image, after checking that it has one of these formats.
     pub(in crate::calls) fn new(bytes: &[u8], accepted: &[Format]) -> CuResult<Self> {
         if !Format::of(bytes).is_some_and(|format| accepted.contains(&format)) {
-            // For PTX with bytes that aren't text, this is the error of NVIDIA's compiler.
+            // PTX with bytes that aren't text results in CUDA_ERROR_INVALID_PTX, as it does from
+            // NVIDIA's compiler.
             let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
             return Err(match is_ptx(text) {
                 true => CuError::INVALID_PTX,
@@ -42,7 +43,8 @@ impl Image {
             });
         }
         let mut words = vec![0u64; (bytes.len() + TAIL).div_ceil(8)];
-        // SAFETY: the vector has room for the bytes; the two don't overlap.
+        // SAFETY: the vector has room for the bytes, and it doesn't overlap with them, because it
+        // was just allocated.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len());
         }
@@ -99,7 +101,8 @@ impl Format {
     }
 }
 
-/// Returns the bytes in the call itself or, if the call names a blob, those in the blob.
+/// Returns a code image from the guest: the bytes in the call itself or, if the call names a blob,
+/// those in the blob.
 fn sent<'a>(cx: &Cx<'_>, blob: BlobId, inline: &'a [u8]) -> CuResult<Cow<'a, [u8]>> {
     match blob {
         BlobId::INLINE => Ok(inline.into()),
@@ -119,9 +122,9 @@ pub(in crate::calls) fn discard(cx: &Cx<'_>, blob: BlobId) {
     drop(lock(&cx.shared.blobs).take(blob));
 }
 
-/// Returns the image to load. From a fatbin, it has only the entries that the session's devices can
-/// use: cubins for them, and PTX. Other entries would make no difference on a GPU, and the VM isn't
-/// charged for their memory.
+/// Returns a checked copy of the image that a call loads. Of a fatbin, keeps only the entries that
+/// the session's devices can use: cubins for those devices, and PTX. The VM isn't charged for the
+/// other entries, because a GPU can't use them.
 pub(in crate::calls) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
     let image = Image::new(&sent(cx, blob, inline)?, PROGRAMS)?;
     if Format::of(image.bytes()) != Some(Format::Fatbin) {
@@ -145,7 +148,8 @@ fn only_usable(bytes: &[u8], capabilities: &[u32]) -> CuResult<Vec<u8>> {
     only.map_err(|_| CuError::INVALID_IMAGE)?.ok_or(CuError::NO_BINARY_FOR_GPU)
 }
 
-/// Returns an input for the linker.
+/// Returns a checked copy of an input for the linker. Its format must be the one that `kind`
+/// requires.
 pub(in crate::calls) fn link_input(
     cx: &Cx<'_>,
     kind: CUjitInputType,
@@ -161,7 +165,8 @@ pub(in crate::calls) fn link_input(
     };
     let bytes = sent(cx, blob, inline)?;
     Image::new(&bytes, accepted).map_err(|error| {
-        // As with NVIDIA's driver, a damaged cubin counts as one for another device.
+        // NVIDIA's driver also returns the error for a cubin of another device if a cubin is
+        // damaged.
         match kind == CUjitInputType::CU_JIT_INPUT_CUBIN && bytes.starts_with(&ELF_MAGIC) {
             true => CuError::NO_BINARY_FOR_GPU,
             false => error,
@@ -201,8 +206,8 @@ mod tests {
         }
     }
 
-    /// Returns an ELF file of 256 bytes with one section header at 64, which describes the
-    /// section's position and size.
+    /// Returns an ELF file of 256 bytes, for tests. Its single section header, at offset 64, says
+    /// that the section is `size` bytes at offset `at`.
     fn elf(at: u64, size: u64) -> Vec<u8> {
         let mut elf = vec![0; 256];
         elf[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2]);
@@ -227,7 +232,8 @@ mod tests {
         };
         assert_eq!(changed(4, 1), None, "a 32-bit file");
         assert_eq!(changed(0x28, 200), None, "a table past the end");
-        // If the header says 0 sections, the size of the first section is their number, here 128.
+        // If the header says that there are 0 sections, the size field of the first section
+        // contains their number, here 128.
         assert_eq!(changed(0x3c, 0), None, "a number of sections that doesn't fit");
         assert_eq!(changed(0x3a, 0), None, "section headers without a length");
         assert_eq!(Format::of(&elf(128, 128)[..40]), None);
@@ -286,7 +292,7 @@ mod tests {
     #[test]
     fn zeros_follow_a_text() {
         let image = Image::new(b".version 8.0", PROGRAMS).unwrap();
-        // SAFETY: the image is followed by zeros.
+        // SAFETY: the image is followed by zeros, which terminate the C string.
         let text = unsafe { std::ffi::CStr::from_ptr(image.as_ptr().cast()) };
         assert_eq!(text.to_bytes(), b".version 8.0");
     }

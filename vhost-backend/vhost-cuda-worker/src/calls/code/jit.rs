@@ -46,7 +46,8 @@ impl Jit {
         self.values.push(value as *mut c_void);
     }
 
-    /// Returns the number of options, the options, and their values, for the driver.
+    /// Returns the number of options, the options, and their values, in the form that the driver
+    /// takes.
     pub(in crate::calls) fn parts(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }

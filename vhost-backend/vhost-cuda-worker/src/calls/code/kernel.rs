@@ -42,11 +42,12 @@ pub(in crate::calls) fn vcuda_module_get_function(
     let name = c_name(call.name)?;
     let id = claim_function(cx, call.hfunc.into())?;
     let module = module(cx, call.hmod)?;
-    // The driver may load the kernel's code now, so it must be charged first.
+    // The driver may load the kernel's code in cuModuleGetFunction, so charge for the code first.
     let code = module.load.code_of(call.name.as_bytes());
     let settled = reserve_kernel(cx, reservation, module.ctx, &module.load, code)?;
     let mut function = std::ptr::null_mut();
-    // SAFETY: the module is live, and the pointers are to local variables.
+    // SAFETY: the module is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The other pointers are to local variables.
     unsafe {
         cx.driver().cuModuleGetFunction(&mut function, module.real.0, name.as_ptr())?;
     }
@@ -68,18 +69,21 @@ pub(in crate::calls) fn vcuda_module_get_function(
 /// Returns a library's kernels in the driver's order.
 fn enumerate(cx: &Cx<'_>, library: CUlibrary) -> CuResult<Vec<DriverHandle<CUkernel>>> {
     let mut count = 0;
-    // SAFETY: the library is live, and the pointer is to a local variable.
+    // SAFETY: the library is live, because the calling function has looked it up. The pointer is to
+    // a local variable.
     unsafe { cx.driver().cuLibraryGetKernelCount(&mut count, library)? };
     let mut kernels = vec![std::ptr::null_mut(); (count as usize).min(KERNEL_NAMES_MAX)];
     let room = kernels.len() as u32;
-    // SAFETY: the library is live, and the vector has room for as many kernels as are requested.
+    // SAFETY: the library is live, because the calling function has looked it up. The vector has
+    // room for `room` kernels, as many as are requested.
     unsafe { cx.driver().cuLibraryEnumerateKernels(kernels.as_mut_ptr(), room, library)? };
     Ok(kernels.into_iter().map(DriverHandle).collect())
 }
 
 fn kernel_name(cx: &Cx<'_>, kernel: CUkernel) -> CuResult<CString> {
     let mut name = std::ptr::null();
-    // SAFETY: the kernel is live. Its name is a C string that lives as long as its library.
+    // SAFETY: the kernel is live, because the calling function has looked up its library. The
+    // kernel's name is a C string that lives as long as the library.
     unsafe {
         cx.driver().cuKernelGetName(&mut name, kernel)?;
         Ok(CStr::from_ptr(name).to_owned())
@@ -93,9 +97,10 @@ struct Described {
     layout: Layout,
 }
 
-/// Describes up to `more` kernels of a library that the guest hasn't got yet, beginning with the
-/// one after `kernel`. Leaves out kernels that the driver can't describe, because the guest hasn't
-/// asked for them. Stops at a kernel whose code the VM's quota has no room for.
+/// Describes up to `more` kernels of a library that the guest doesn't have yet, beginning with the
+/// one after `kernel`. Skips kernels that the driver can't describe instead of failing, because the
+/// guest hasn't asked for them. Stops at the first kernel for whose code the VM's quota has no
+/// room.
 fn describe_more(
     cx: &Cx<'_>,
     reservation: &Reservation<kind::Module>,
@@ -122,7 +127,7 @@ fn describe_more(
         name_bytes += name.as_bytes_with_nul().len();
         parameters += layout.as_deref().map_or(0, <[_]>::len);
         if name_bytes > MORE_KERNEL_NAME_BYTES_MAX || parameters > PARAMETERS_MAX {
-            // A later call may have room for these kernels.
+            // The reply has no room for these kernels, but that of a later call may have.
             lock(listed).put_back(&candidates[index..]);
             break;
         }
@@ -145,7 +150,8 @@ pub(in crate::calls) fn vcuda_library_get_kernels(
     let id = claim_function(cx, call.p_kernel.into())?;
     let library = lock(&cx.shared.tables).libraries.get(call.library)?.clone();
     let mut kernel = std::ptr::null_mut();
-    // SAFETY: the library is live, and the pointers are to local variables.
+    // SAFETY: the library is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`). The other pointers are to local variables.
     unsafe { cx.driver().cuLibraryGetKernel(&mut kernel, library.real.0, name.as_ptr())? };
     let (layout, others, settled) = with_any_context(cx, |cx| {
         let part = reservation.part();
@@ -170,7 +176,8 @@ pub(in crate::calls) fn vcuda_library_get_kernels(
         api::VcudaLibraryGetKernelsAnswer { layout: places(&layout), ..Default::default() };
     id.list(function(Described { kernel, name, layout }));
     for (described, number) in others.into_iter().zip(1..) {
-        // The guest gets only as many kernels as it has left ids for.
+        // The guest library reserves consecutive ids for these kernels, so stop when an id can't be
+        // used.
         let next = call.p_kernel.0.checked_add(number).map(FuncId);
         let Some(Ok(id)) = next.map(|id| claim_function(cx, id)) else { break };
         let places = places(&described.layout);
@@ -201,12 +208,13 @@ pub(in crate::calls) fn vcuda_module_function_names(
     cx.enter()?;
     let module = cx.module(call.hmod)?;
     let mut count = 0;
-    // SAFETY: the module is live, and the pointer is to a local variable.
+    // SAFETY: the module is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe { cx.driver().cuModuleGetFunctionCount(&mut count, module)? };
     let mut functions = vec![std::ptr::null_mut(); (count as usize).min(KERNEL_NAMES_MAX)];
     let mut names = Names::default();
-    // SAFETY: the vector has room for as many functions as are requested. A function's name is a C
-    // string that lives as long as its module.
+    // SAFETY: the vector has room for `room` functions, as many as are requested. A function's name
+    // is a C string that lives as long as its module, which is in use by this call.
     unsafe {
         let room = functions.len() as u32;
         cx.driver().cuModuleEnumerateFunctions(functions.as_mut_ptr(), room, module)?;
@@ -259,7 +267,8 @@ fn attributes(
 
 fn function_attributes(cx: &Cx<'_>, function: CUfunction) -> Vec<FunctionAttribute> {
     attributes(|value, attribute| {
-        // SAFETY: the function is live, and the pointer is to a local variable.
+        // SAFETY: the function is live, because the calling function has looked it up. The pointer
+        // is to a local variable.
         unsafe { cx.driver().cuFuncGetAttribute(value, attribute, function) }
     })
 }
@@ -284,7 +293,8 @@ pub(in crate::calls) fn vcuda_kernel_attributes(
     let kernel = cx.kernel(call.kernel)?;
     let settled = reserve_kernel_on(cx, reservation, call.dev, call.kernel)?;
     let attributes = attributes(|value, attribute| {
-        // SAFETY: the kernel is live, and the pointer is to a local variable.
+        // SAFETY: the kernel is live, because objects that a call has looked up aren't destroyed
+        // before the call ends (`tables/uses.rs`). The pointer is to a local variable.
         unsafe { cx.driver().cuKernelGetAttribute(value, attribute, kernel, call.dev) }
     });
     Ok((api::VcudaKernelAttributesAnswer { attributes }, settled))
@@ -297,7 +307,8 @@ pub(in crate::calls) fn cu_func_set_attribute(
 ) -> CuResult<Settled<kind::Module>> {
     cx.enter()?;
     let (function, settled) = func(cx, reservation, call.hfunc)?;
-    // SAFETY: the function is live.
+    // SAFETY: the function is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`).
     unsafe {
         let attribute = CUfunction_attribute(call.attrib);
         cx.driver().cuFuncSetAttribute(function, attribute, call.value)?;
@@ -313,7 +324,8 @@ pub(in crate::calls) fn cu_kernel_set_attribute(
     cx.enter_any()?;
     let kernel = cx.kernel(call.kernel)?;
     let settled = reserve_kernel_on(cx, reservation, call.dev, call.kernel)?;
-    // SAFETY: the kernel is live.
+    // SAFETY: the kernel is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`).
     unsafe {
         let attribute = CUfunction_attribute(call.attrib);
         cx.driver().cuKernelSetAttribute(attribute, call.val, kernel, call.dev)?;
@@ -328,7 +340,8 @@ pub(in crate::calls) fn cu_func_set_cache_config(
 ) -> CuResult<Settled<kind::Module>> {
     cx.enter()?;
     let (function, settled) = func(cx, reservation, call.hfunc)?;
-    // SAFETY: the function is live.
+    // SAFETY: the function is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`).
     unsafe { cx.driver().cuFuncSetCacheConfig(function, CUfunc_cache(call.config))? };
     Ok(settled)
 }
@@ -341,7 +354,8 @@ pub(in crate::calls) fn cu_kernel_set_cache_config(
     cx.enter_any()?;
     let kernel = cx.kernel(call.kernel)?;
     let settled = reserve_kernel_on(cx, reservation, call.dev, call.kernel)?;
-    // SAFETY: the kernel is live.
+    // SAFETY: the kernel is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`).
     unsafe {
         let config = CUfunc_cache(call.config);
         cx.driver().cuKernelSetCacheConfig(kernel, config, call.dev)?;

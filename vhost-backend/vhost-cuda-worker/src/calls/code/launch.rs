@@ -25,10 +25,11 @@ use crate::calls::streams::queue::queue;
 use crate::calls::tables::handles::Recorded;
 use crate::driver::{CuError, CuResult};
 
-/// With up to this many parameters, their addresses are stored on the stack.
+/// A launch with at most this many parameters stores their addresses on the stack instead of in a
+/// vector.
 const FEW: usize = 32;
-/// Markers in the driver's array of extra launch options: `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`
-/// and `_BUFFER_SIZE`.
+/// Markers in the driver's array of extra launch options: CU_LAUNCH_PARAM_END,
+/// CU_LAUNCH_PARAM_BUFFER_POINTER, and CU_LAUNCH_PARAM_BUFFER_SIZE.
 const PARAM_END: *mut c_void = std::ptr::null_mut();
 const PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
 const PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
@@ -39,8 +40,8 @@ struct Shape {
 }
 
 impl Shape {
-    /// Returns the driver's configuration for this launch, which contains a pointer to
-    /// `attributes`.
+    /// Returns the driver's configuration for a launch with these dimensions in `stream`. It
+    /// contains a pointer to `attributes`.
     fn with(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
         let [gx, gy, gz, bx, by, bz] = self.dims;
         CUlaunchConfig {
@@ -58,16 +59,16 @@ impl Shape {
     }
 }
 
-/// Returns an attribute with this id, whose value is these 64 bytes. If the value contains the
-/// address and length of memory, calls `check` with them.
+/// Builds the driver's launch attribute with this id, whose value consists of the 64 bytes in
+/// `words`. If the value contains the address and length of memory, calls `check` with them.
 pub(in crate::calls) fn attribute(
     id: u32,
     words: [u64; 8],
     check: impl Fn(u64, u64) -> CuResult,
 ) -> CuResult<CUlaunchAttribute> {
     if id == ACCESS_POLICY_WINDOW {
-        // The first two words are the address and length of the data to keep in the cache. The
-        // length may be 0.
+        // The first two words of an access policy window are the address and the length of the data
+        // to keep in the cache. The length may be 0.
         check(words[0], words[1])?;
     }
     let mut bytes: [c_char; 64] = [0; 64];
@@ -93,10 +94,11 @@ pub(in crate::calls) fn attributes(
 }
 
 /// Charges the current context for a function's local memory, and calls `then` with the function
-/// and with the addresses of its parameters in `params`. Also returns the local memory that the
-/// function needs. If the driver doesn't report the function's parameter layout, passes the whole
-/// parameter buffer instead. A program may leave out the end of a long parameter, as NCCL does; the
-/// driver gets zeros there, so that it reads no other memory of the worker.
+/// and an array of pointers to its parameters. If the driver doesn't report the function's
+/// parameter layout, `then` gets the whole parameter buffer instead. Parameters that the program
+/// left out at the end, as NCCL does with a long one, are filled with zeros, so that the driver
+/// doesn't read other memory of the worker. Returns the settled charge and the local memory that
+/// the function needs.
 pub(in crate::calls) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
@@ -137,7 +139,8 @@ pub(in crate::calls) fn with_parameters(
                     }
                 };
                 for (place, (offset, size)) in places.iter_mut().zip(layout) {
-                    // The driver reads as many bytes at this address as the layout says.
+                    // The driver reads `size` bytes at this address, so check that `params`
+                    // contains all of them.
                     let (start, end) = (*offset as usize, (*offset + *size) as usize);
                     let bytes = params.get(start..end).ok_or(CuError::INVALID_VALUE)?;
                     *place = bytes.as_ptr().cast_mut().cast();
@@ -179,7 +182,7 @@ pub(in crate::calls) fn vcuda_launch(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
-    // The driver loads a library's kernel into the context of the launch's stream.
+    // The context of the launch's stream is the one into which the driver loads a library's kernel.
     let (stream, ctx) = queue(cx, call.h_stream, 0)?;
     let cx = &cx.within(ctx);
     let shape = Shape {
@@ -236,7 +239,7 @@ pub(in crate::calls) fn vcuda_launch_event(
     launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
 }
 
-/// Launches a kernel with attributes, which have been checked.
+/// Launches a kernel with attributes. The caller has checked the attributes.
 fn launch_ex(
     cx: &Cx<'_>,
     f: FuncId,
@@ -248,9 +251,9 @@ fn launch_ex(
     let config = shape.with(stream, &mut attributes);
     with_parameters(cx, f, params, reservation, |function, params, extra| {
         cx.tally(|words| &words.launches, 1);
-        // SAFETY: the handles are live, also that of an event in the attributes, which contain no
-        // other pointers. The parameters are as long as the layout says, or the driver gets their
-        // length.
+        // SAFETY: the function, the stream, and any event in the attributes are live. The
+        // attributes contain no other pointers. The parameters are as long as the layout says, or
+        // the driver gets their length.
         unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
     })
     .map(|(settled, _)| settled)
@@ -270,8 +273,9 @@ pub(in crate::calls) fn vcuda_occupancy_clusters(
     };
     let config = shape.with(std::ptr::null_mut(), &mut attributes);
     let mut clusters = 0;
-    // SAFETY: the function is live, the pointers are to local variables, and the attributes
-    // contain no pointers.
+    // SAFETY: the function is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`). The pointers are to local variables, and the
+    // attributes contain no pointers to dereference.
     unsafe {
         match call.question {
             clusters::MAX_ACTIVE => {
@@ -297,7 +301,8 @@ fn launch(
     let [gx, gy, gz, bx, by, bz] = shape.dims;
     with_parameters(cx, f, params, reservation, |function, params, extra| {
         cx.tally(|words| &words.launches, 1);
-        // SAFETY: as in `vcuda_launch`.
+        // SAFETY: the function and the stream are live. The parameters are as long as the layout
+        // says, or the driver gets their length.
         unsafe {
             cx.driver().cuLaunchKernel(
                 pass,
@@ -332,7 +337,8 @@ pub(in crate::calls) fn vcuda_launch_cooperative(
             return Err(CuError::NOT_SUPPORTED);
         }
         cx.tally(|words| &words.launches, 1);
-        // SAFETY: as in `vcuda_launch`.
+        // SAFETY: the function and the stream are live. The parameters are as long as the layout
+        // says.
         unsafe {
             cx.driver().cuLaunchCooperativeKernel(
                 pass,
@@ -356,12 +362,13 @@ pub(in crate::calls) fn vcuda_launch_cooperative(
 mod tests {
     use super::*;
 
-    /// Parses a launch attribute with this id. Returns the ids and values that the driver would
-    /// get.
+    /// Parses a launch attribute with this id. Returns the ids and values that the driver would get
+    /// for it.
     fn parse(id: u32) -> CuResult<Vec<(u32, [c_char; 64])>> {
         let list = [wire::LaunchAttribute { id, value: [7; 8] }];
         let list = attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))?;
-        // SAFETY: all bytes of the values have been written.
+        // SAFETY: `attribute` writes all 64 bytes of a value, so every byte that is read here is
+        // initialized.
         Ok(list.iter().map(|attribute| (attribute.id.0, unsafe { attribute.value.pad })).collect())
     }
 

@@ -11,7 +11,7 @@ use crate::calls::tables::handles::Layout;
 use crate::driver::{CuError, CuResult};
 
 /// Determines a kernel's parameter layout by querying one parameter after another, until the driver
-/// says that there are no more.
+/// returns an error because there are no more.
 fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<Layout> {
     let mut parameters = Vec::new();
     while parameters.len() < PARAMETERS_MAX {
@@ -29,7 +29,7 @@ fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<L
     Err(CuError::INVALID_IMAGE)
 }
 
-/// Converts a parameter layout to its form in replies to the guest.
+/// Converts a parameter layout to the form that replies to the guest contain.
 pub(in crate::calls) fn places(layout: &Layout) -> Vec<ParameterPlace> {
     let parameters = layout.as_deref().unwrap_or_default().iter();
     let place = |(offset, size): &(u32, u32)| ParameterPlace {
@@ -40,14 +40,16 @@ pub(in crate::calls) fn places(layout: &Layout) -> Vec<ParameterPlace> {
 }
 
 pub(in crate::calls) fn function_layout(cx: &Cx<'_>, function: CUfunction) -> CuResult<Layout> {
-    // SAFETY: the function is live, and the pointers are to local variables.
+    // SAFETY: the function is live, because the calling function has looked it up. The pointers are
+    // to local variables.
     layout(|index, offset, size| unsafe {
         cx.driver().cuFuncGetParamInfo(function, index, offset, size)
     })
 }
 
 pub(in crate::calls) fn kernel_layout(cx: &Cx<'_>, kernel: CUkernel) -> CuResult<Layout> {
-    // SAFETY: the kernel is live, and the pointers are to local variables.
+    // SAFETY: the kernel is live, because the calling function has looked it up. The pointers are
+    // to local variables.
     layout(|index, offset, size| unsafe {
         cx.driver().cuKernelGetParamInfo(kernel, index, offset, size)
     })

@@ -1,4 +1,4 @@
-//! The kernels of a library, and which of them the guest has got.
+//! Tracks which of a library's kernels the guest already has.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,25 @@ use cuda_api::sys::CUkernel;
 
 use crate::calls::tables::driver_handle::DriverHandle;
 
-/// The kernels of a library.
+/// The kernels of a library, with a flag for each that says whether the guest already has it.
 pub(in crate::calls) struct LibraryKernels {
-    /// All kernels in the driver's order, each with whether [`take_after`](Self::take_after) has
-    /// returned it or started from it.
+    /// All kernels in the driver's order. The flag is true once [`take_after`](Self::take_after)
+    /// has returned the kernel, or has been called with it.
     order: Vec<(DriverHandle<CUkernel>, bool)>,
     /// The index of each kernel in `order`, by the address of its handle.
     places: HashMap<usize, usize>,
 }
 
 impl LibraryKernels {
-    /// Creates the record of kernels that the guest hasn't got yet.
+    /// Creates the record of a library whose kernels the guest doesn't have yet.
     pub(in crate::calls) fn new(order: Vec<DriverHandle<CUkernel>>) -> Self {
         let places = order.iter().enumerate().map(|(place, kernel)| (kernel.0.addr(), place));
         Self { places: places.collect(), order: order.into_iter().map(|k| (k, false)).collect() }
     }
 
-    /// Returns up to `most` kernels that this method hasn't returned yet and that the guest hasn't
-    /// got by name either: those after `kernel`, and then those from the start of the order.
+    /// Returns up to `most` kernels that the guest doesn't have yet: first those after `kernel` in
+    /// the driver's order, and then those from the start of the order. Doesn't return them again
+    /// unless they are put back.
     pub(in crate::calls) fn take_after(
         &mut self,
         kernel: DriverHandle<CUkernel>,
@@ -45,7 +46,8 @@ impl LibraryKernels {
         rest.map(take).collect()
     }
 
-    /// Lets [`take_after`](Self::take_after) return these kernels again.
+    /// Marks these kernels as not returned yet, so that [`take_after`](Self::take_after) can return
+    /// them again.
     pub(in crate::calls) fn put_back(&mut self, kernels: &[DriverHandle<CUkernel>]) {
         for kernel in kernels {
             if let Some(&place) = self.places.get(&kernel.0.addr()) {

@@ -53,7 +53,8 @@ pub(in crate::calls) fn vcuda_link_create(
     (result, answer)
 }
 
-/// Counts an input of a link, if all inputs stay within the limit.
+/// Adds the size of an input to a link's total size. Fails if all links' inputs together would
+/// exceed the limit.
 fn count_input(cx: &Cx<'_>, id: LinkId, bytes: u64) -> CuResult {
     let mut tables = lock(&cx.shared.tables);
     let all: u64 = tables.links.iter().map(|(_, link)| link.bytes).sum();
@@ -72,7 +73,8 @@ pub(in crate::calls) fn vcuda_link_add(
     let mut answer = api::VcudaLinkAddAnswer::default();
     let result = cx.enter_any().and_then(|()| {
         let _part = part_for(cx, call.blob, call.data);
-        // Take the data even if the call fails, so that the blob doesn't stay.
+        // Take the data out of the blob even if the call fails, so that the blob doesn't keep using
+        // memory.
         let data = link_input(cx, CUjitInputType(call.kind), call.blob, call.data);
         let state = state_of(cx, call.link)?;
         if call.kind > LAST_KIND {
@@ -149,7 +151,7 @@ pub(in crate::calls) fn vcuda_link_read(
         return Err(CuError::INVALID_VALUE);
     }
     // SAFETY: the driver returned this address and size for the image. The image exists until the
-    // link is destroyed, which needs the lock that is held here.
+    // link is destroyed, and destroying the link requires the lock that is held here.
     let bytes = unsafe { std::slice::from_raw_parts(image, size) };
     let start = usize::try_from(call.offset).unwrap_or(usize::MAX).min(size);
     let data = bytes[start..start.saturating_add(call.len).min(size)].to_vec();

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use crate::calls::code::jit::Jit;
 use cuda_api::sys::CUlinkState;
 
-/// A link in progress, in the table of links. It belongs to no context.
+/// A link in progress, as an entry of the table of links. It belongs to no context.
 #[derive(Clone)]
 pub(in crate::calls) struct Link {
-    /// Total size of the inputs in bytes.
+    /// The total size of the link's inputs, in bytes.
     pub bytes: u64,
-    /// `None` if the link has been destroyed.
+    /// The link's state, or `None` if the link has been destroyed.
     pub state: Arc<Mutex<Option<DriverLink>>>,
 }
 

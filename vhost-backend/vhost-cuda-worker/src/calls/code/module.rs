@@ -53,8 +53,8 @@ pub(in crate::calls) fn vcuda_module_load(
         let reserved = reserve_module(cx, reservation, &load)?;
         let mut module = std::ptr::null_mut();
         let (count, options, values) = jit.parts();
-        // SAFETY: the image is a complete private copy, followed by zeros. The options are
-        // plain values and the logs' buffers, which live until `logs`.
+        // SAFETY: the image is a complete private copy, followed by zeros. The options are plain
+        // values and the logs' buffers, which `jit` owns until `logs` is called below.
         let loaded = unsafe {
             cx.driver().cuModuleLoadDataEx(&mut module, image.as_ptr(), count, options, values)
         };
@@ -85,7 +85,8 @@ pub(in crate::calls) fn cu_module_unload(
         cx.shared.memory.forget_globals(
             |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
         );
-        // SAFETY: the module was live, and no other call can use it any more.
+        // SAFETY: the module was live, and it was removed from the tables, so no other call can use
+        // it any more.
         unsafe { cx.driver().cuModuleUnload(module.real.0)? };
         give_back_module(cx, module.ctx, &module.load);
         Ok(())
@@ -100,7 +101,8 @@ pub(in crate::calls) fn vcuda_module_get_global(
     let name = c_name(call.name)?;
     let module = module(cx, call.hmod)?;
     let (mut dptr, mut bytes) = (0, 0);
-    // SAFETY: the module is live, and the pointers are to local variables.
+    // SAFETY: the module is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The other pointers are to local variables.
     unsafe {
         cx.driver().cuModuleGetGlobal(&mut dptr, &mut bytes, module.real.0, name.as_ptr())?;
     }
@@ -120,7 +122,8 @@ fn list_global(
     let mut foreign = lock(&cx.shared.memory.foreign);
     match foreign.get(dptr) {
         Some((len, _)) if *len == bytes as u64 => return Ok(()),
-        // The variable that was recorded at this address was unloaded together with its context.
+        // The variable that was recorded at this address no longer exists, because its context was
+        // destroyed.
         Some((_, Foreign::Global { .. })) => drop(foreign.remove(dptr)),
         _ => {}
     }
@@ -136,14 +139,16 @@ pub(in crate::calls) fn vcuda_library_load(
     let result = cx.enter_any().and_then(|()| {
         let id = claim(cx, LIBRARIES, call.library).inspect_err(|_| discard(cx, call.blob))?;
         let _part = part_for(cx, call.blob, call.image);
-        // The library options aren't passed to the driver: they describe how the guest stores the
-        // image, or contain pointers.
+        // The library options aren't passed to the driver, because they describe how the guest
+        // stores the image or contain pointers to the guest's memory.
         let image = image(cx, call.blob, call.image)?;
         let mut jit = Jit::new(call.options, call.log_max)?;
         let (count, options, values) = jit.parts();
         let load = || {
             let mut library = std::ptr::null_mut();
-            // SAFETY: as in `vcuda_module_load`; no library options are passed.
+            // SAFETY: the image is a complete private copy, followed by zeros. The JIT options are
+            // plain values and the logs' buffers, which `jit` owns during the call. No library
+            // options are passed.
             let loaded = unsafe {
                 cx.driver().cuLibraryLoadData(
                     &mut library,
@@ -159,7 +164,7 @@ pub(in crate::calls) fn vcuda_library_load(
             loaded.map(|()| library)
         };
         let unload = |library| {
-            // SAFETY: the library was just loaded, and nothing else knows it.
+            // SAFETY: the library was just loaded, and no other code has its handle yet.
             let _ = unsafe { cx.driver().cuLibraryUnload(library) };
         };
         let loaded = new_load_during(cx, reservation, image.bytes(), load, unload);
@@ -186,7 +191,8 @@ pub(in crate::calls) fn cu_library_unload(
         cx.shared.memory.forget_globals(
             |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
         );
-        // SAFETY: the library was live, and no other call can use it any more.
+        // SAFETY: the library was live, and it was removed from the tables, so no other call can
+        // use it any more.
         unsafe { cx.driver().cuLibraryUnload(library.real.0)? };
         give_back_library(cx, &library.load);
         Ok(())
@@ -203,7 +209,8 @@ pub(in crate::calls) fn cu_library_get_module(
     let (library, load) = library_and_load(cx, call.library)?;
     let settled = reserve_load(cx, reservation, &load)?;
     let mut module = std::ptr::null_mut();
-    // SAFETY: the library is live, and the pointer is to a local variable.
+    // SAFETY: the library is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe { cx.driver().cuLibraryGetModule(&mut module, library)? };
     id.list(Module { real: DriverHandle(module), ctx: cx.ctx, library: Some(call.library), load });
     Ok(settled)
@@ -219,7 +226,8 @@ pub(in crate::calls) fn vcuda_library_get_global(
     let (library, load) = library_and_load(cx, call.library)?;
     let settled = reserve_load(cx, reservation, &load)?;
     let (mut dptr, mut bytes) = (0, 0);
-    // SAFETY: the library is live, and the pointers are to local variables.
+    // SAFETY: the library is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`). The other pointers are to local variables.
     unsafe {
         cx.driver().cuLibraryGetGlobal(&mut dptr, &mut bytes, library, name.as_ptr())?;
     }
@@ -237,8 +245,10 @@ pub(in crate::calls) fn vcuda_library_get_managed(
     let (library, load) = library_and_load(cx, call.library)?;
     let settled = reserve_load(cx, reservation, &load)?;
     let (mut module, mut dptr, mut bytes) = (std::ptr::null_mut(), 0, 0);
-    // SAFETY: the library is live, and the pointers are to local variables. The driver finds managed
-    // variables only if the library is loaded into a context.
+    // SAFETY: the library is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`). The other pointers are to local variables.
+    // (cuLibraryGetModule loads the library into the context, because the driver otherwise doesn't
+    // find managed variables.)
     unsafe {
         cx.driver().cuLibraryGetModule(&mut module, library)?;
         cx.driver().cuLibraryGetManaged(&mut dptr, &mut bytes, library, name.as_ptr())?;

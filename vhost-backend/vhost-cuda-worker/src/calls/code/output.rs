@@ -21,7 +21,7 @@ pub(in crate::calls) struct Output {
     /// The number of bytes from the start of the file that the guest has fetched or that were
     /// dropped.
     taken: u64,
-    /// The number of dropped bytes that the guest hasn't been told about yet.
+    /// The number of dropped bytes for which the guest hasn't got a notice yet.
     dropped: u64,
 }
 
@@ -54,7 +54,7 @@ impl Output {
         waiting.min(MAX_KEPT)
     }
 
-    /// Removes and returns the next part of the text, for the guest.
+    /// Removes and returns the next part of the text, for a guest that fetches it.
     pub(in crate::calls) fn take(&mut self) -> Vec<u8> {
         let waiting = self.waiting();
         let Some(file) = &self.file else { return vec![] };
@@ -84,8 +84,8 @@ fn memory_file() -> io::Result<File> {
 fn give_back(file: &File, from: u64, len: u64) {
     let start = from & !4095;
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    // If the pages can't be freed, the memory stays in use, within the limit of the worker's
-    // cgroup.
+    // If the pages can't be freed, the memory stays in use. The memory limit of the worker's cgroup
+    // still applies to it.
     let _ = fallocate(file, mode, start, from + len - start);
 }
 

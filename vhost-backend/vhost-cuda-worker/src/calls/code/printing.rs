@@ -17,21 +17,22 @@ use crate::driver::CuResult;
 use crate::executor::Pending;
 use crate::reply::ReplyTo;
 
-/// The minimum time between checks for output while no kernel is known to print.
+/// The minimum time between two checks for kernel output while no kernel is known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
-/// Such a check is made while a call waits, or when none has waited for this long. Most programs launch
-/// the next kernel right after a wait, and a check at that time would delay it.
+/// The time without a wait after which the worker checks for kernel output, unless a call is
+/// waiting, when it can check at once. Most programs launch the next kernel right after a wait, and
+/// a check at that time would delay the launch.
 const QUIET: Duration = Duration::from_micros(200);
 
-/// Makes the driver write out kernel output when the guest has waited for kernels.
+/// Makes the driver write out kernel output after the guest has waited for kernels.
 #[derive(Default)]
 pub(in crate::calls) struct Watch {
-    /// A stream per context in which nothing is ever queued. Synchronizing with it takes no time,
-    /// but makes the driver write out kernel output.
+    /// One stream per context, in which nothing is ever queued. Synchronizing with it takes no
+    /// time, but makes the driver write out kernel output.
     streams: IdMap<ContextId, DriverHandle<CUstream>>,
-    /// The last time that output was checked for without a kernel that is known to print.
+    /// The last time that the worker checked for output while no kernel was known to print.
     last: Option<Instant>,
-    /// The context in which to check for output, and the last time that a wait ended there.
+    /// The context in which to check for output, and the time of the last wait in that context.
     due: Option<(ContextId, Instant)>,
 }
 
@@ -46,8 +47,9 @@ impl Watch {
         cx.shared.report_output(reply)
     }
 
-    /// Requests a check for kernel output, because the guest has waited for kernels in this context. If
-    /// kernels are known to print, replies report their output, and no check is needed.
+    /// Requests a check for kernel output, because the guest has waited for kernels in the context
+    /// `ctx`. If kernels are known to print, every reply already reports their output, so no check
+    /// is needed.
     pub(in crate::calls) fn waited(&mut self, shared: &Arc<Shared>, ctx: ContextId) {
         let now = Instant::now();
         let is_recent = self.last.is_some_and(|last| now.duration_since(last) <= UNEXPECTED);
@@ -55,14 +57,15 @@ impl Watch {
             return;
         }
         self.due = Some((ctx, now));
-        // Create the stream now, because the GPU may be busy later.
+        // The first check creates the stream. Do that now, while the GPU has nothing to do in this
+        // context, because the GPU may be busy later.
         if !self.streams.contains_key(&ctx) {
             self.check(shared, ctx, now);
         }
     }
 
-    /// Makes the check that was requested, if `is_waiting` says that a call waits, or if none has waited
-    /// for some time. Returns when to call this again.
+    /// Checks for kernel output if a check was requested, and either `is_waiting` says that a call
+    /// is waiting or no call has waited for [`QUIET`]. Returns when to poll again.
     #[inline]
     pub(in crate::calls) fn poll(&mut self, shared: &Arc<Shared>, is_waiting: bool) -> Pending {
         match self.due {
@@ -114,7 +117,8 @@ impl Watch {
                 stream
             }
         };
-        // SAFETY: the stream is live, and nothing is ever queued there.
+        // SAFETY: the stream is live, because it's removed from `streams` when its context is
+        // destroyed. Nothing is ever queued in it.
         unsafe {
             cx.driver().cuStreamSynchronize(stream)?;
             libc::fflush(std::ptr::null_mut());
@@ -127,7 +131,7 @@ pub(in crate::calls) fn vcuda_take_output(
     cx: &Cx<'_>,
     _: api::VcudaTakeOutput,
 ) -> CuResult<api::VcudaTakeOutputAnswer> {
-    // SAFETY: null means all streams of stdio.
+    // SAFETY: a null pointer is valid for fflush, which then flushes all stdio streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     Ok(api::VcudaTakeOutputAnswer { text: lock(&cx.shared.output).take() })
 }
