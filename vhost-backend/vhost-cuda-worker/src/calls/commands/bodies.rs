@@ -1,4 +1,4 @@
-//! Names for the generated dispatch to use: the functions that implement calls, and those that look
+//! Re-exports, for the generated dispatch, the functions that implement calls and those that look
 //! up streams and functions.
 
 pub(in crate::calls) use crate::calls::arrays::array_calls::*;

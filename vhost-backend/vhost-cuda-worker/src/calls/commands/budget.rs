@@ -8,31 +8,31 @@ use std::sync::{Condvar, Mutex};
 
 use crate::calls::lock::lock;
 
-/// The host memory in bytes that a session's images may take at once. An image that takes more is
-/// processed alone.
+/// The maximum host memory, in bytes, that a session's images may use at once. An image that needs
+/// more than this is processed while no other image is.
 const LIMIT: u64 = 256 << 20;
 
 /// The most bytes to which one byte of a fatbin's LZ4 block can be decompressed. NVIDIA's compiler
-/// needs less for one byte of PTX.
+/// needs less than this many bytes of memory for each byte of PTX.
 const MOST: u64 = 255;
 
-/// The host memory that a session's images take at once.
+/// Tracks the host memory that a session's images use at the moment.
 #[derive(Default)]
 pub(in crate::calls) struct Budget {
     taken: Mutex<u64>,
     returned: Condvar,
 }
 
-/// A part of the budget, which dropping this value returns.
+/// A part of the budget. Dropping this value returns it to the budget.
 pub(in crate::calls) struct Part<'a> {
     budget: &'a Budget,
     bytes: u64,
 }
 
 impl Budget {
-    /// Takes the memory that loading or linking images of this many bytes needs. Assumes the format
-    /// that needs the most memory, because the images haven't been parsed yet. Waits until the
-    /// budget has room, or until no image uses any of it.
+    /// Takes the part of the budget that loading or linking images with this total size in bytes
+    /// needs. Assumes the format that needs the most memory, because the images haven't been parsed
+    /// yet. Waits until the budget has room, or until no other image uses any of it.
     pub(in crate::calls) fn take_for(&self, images: u64) -> Part<'_> {
         self.take(images.saturating_mul(MOST))
     }

@@ -52,7 +52,7 @@ impl<'a> Cx<'a> {
         &self.shared.driver
     }
 
-    /// Returns the same environment, but with `ctx` as the current context.
+    /// Returns a copy of this environment with `ctx` as the current context.
     pub(in crate::calls) fn within(&self, ctx: ContextId) -> Self {
         Self { ctx, ..*self }
     }
@@ -71,15 +71,16 @@ impl<'a> Cx<'a> {
         self.switch(generation)
     }
 
-    /// Like [`Cx::enter`], but succeeds without a context, too. Calls use this if they work without
-    /// a context, or if they must return their own error.
+    /// Makes the guest thread's current context also current in the driver on this thread, as
+    /// [`Cx::enter`] does, but succeeds even if the guest thread has no context. This is for calls
+    /// that work without a context, or that return an error of their own then.
     pub(in crate::calls) fn enter_any(&self) -> CuResult {
         if self.ctx != ContextId::NONE {
             return self.enter().map(|_| ());
         }
         if CURRENT.get().ctx != ContextId::NONE {
             CURRENT.set(NO_CONTEXT);
-            // SAFETY: null means that no context is current.
+            // SAFETY: a null context is valid, and means that no context is current.
             unsafe { self.driver().cuCtxSetCurrent(std::ptr::null_mut())? };
         }
         Ok(())
@@ -95,8 +96,8 @@ impl<'a> Cx<'a> {
         real: CUcontext,
         query: impl FnOnce() -> CuResult<T>,
     ) -> CuResult<T> {
-        // SAFETY: the caller guarantees that the context is live. Null means that no context is
-        // current.
+        // SAFETY: the caller guarantees that the context is live. A null context is valid, and
+        // means that no context is current.
         unsafe {
             self.driver().cuCtxSetCurrent(real)?;
             let result = query();
@@ -116,14 +117,14 @@ impl<'a> Cx<'a> {
             }
             (context.real, context.device)
         };
-        // SAFETY: the context was live when it was looked up. If the guest destroys it at the same
-        // time, the result is the same as with NVIDIA's driver.
+        // SAFETY: the context was live when it was looked up, and its destruction hadn't begun.
+        // Destroying it waits for the calls that have looked it up (`tables/uses.rs`).
         unsafe { self.driver().cuCtxSetCurrent(real.0)? };
         CURRENT.set(Current { ctx: self.ctx, device, generation });
         Ok(Entered { device })
     }
 
-    /// Fails unless this is the ordinal of one of the session's devices.
+    /// Fails unless `device` is the ordinal of one of the session's devices.
     pub(in crate::calls) fn check_device(&self, device: CUdevice) -> CuResult {
         if (0..self.shared.devices).contains(&device) {
             Ok(())
@@ -132,14 +133,16 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Waits for all work in these contexts. Errors belong to the session and are reported
-    /// elsewhere. This may block. Afterwards, another context may be current in the driver.
+    /// Waits for all work in these contexts, so the calling thread may block. Ignores errors,
+    /// because they are the session's errors and other calls report them. Afterwards, another
+    /// context may be current in the driver.
     pub(in crate::calls) fn synchronize_contexts(&self, contexts: Vec<ContextId>) {
         for ctx in contexts {
-            // No context is destroyed while it's in use.
+            // Mark the context as in use, so that no other thread destroys it during the wait.
             let _use = self.shared.uses.begin(Object::Context(ctx));
             if self.within(ctx).enter().is_ok() {
-                // SAFETY: the call takes no pointers.
+                // SAFETY: the call takes no pointers. It only waits for the current context, which
+                // was made current above.
                 let _ = unsafe { self.driver().cuCtxSynchronize() };
             }
         }
@@ -158,7 +161,7 @@ impl<'a> Cx<'a> {
         Ok(lock(&self.shared.tables).events.get(id)?.real.0)
     }
 
-    /// Like [`Cx::event`], for a call that records the event at `place`.
+    /// Returns the driver's event for `id`, and notes that a call is about to record it at `place`.
     pub(in crate::calls) fn event_to_record(
         &self,
         id: EventId,
@@ -173,8 +176,9 @@ impl<'a> Cx<'a> {
         Ok(real)
     }
 
-    /// Like [`Cx::event`], for a node of a graph. Nodes can't use events of several processes: the
-    /// gate must know each stream that waits for another process.
+    /// Returns the driver's event for `id`, for use in a node of a graph. Fails for an event that
+    /// other processes can use, because the gate must know each stream that waits for another
+    /// process, and it can't see waits inside graphs.
     pub(in crate::calls) fn event_for_graph(&self, id: EventId) -> CuResult<CUevent> {
         let tables = &mut lock(&self.shared.tables).events;
         let event = *tables.get(id)?;
@@ -197,7 +201,7 @@ impl<'a> Cx<'a> {
         lock(&self.shared.tables).kernel(id)
     }
 
-    /// Fails unless all of these bytes belong to the session.
+    /// Fails unless all `len` bytes at `addr` are in the session's memory.
     pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
         self.shared.memory.check(addr, len)
     }

@@ -28,10 +28,10 @@ use crate::ledger::{Asked, Decision, take_question};
 use crate::region::Region;
 use crate::reply::{ReplyTo, UNDECIDED};
 
-/// How long the reader may sleep while it is waiting only for stream-ordered frees.
+/// The longest time that the reader may sleep while it waits only for stream-ordered frees.
 const FREE_CHECK: Duration = Duration::from_millis(1);
 
-/// The maximum number of allocations about which the broker hasn't decided.
+/// The maximum number of allocations that wait for the broker's decision about their memory.
 const MAX_UNDECIDED: usize = 4096;
 
 /// The state for calls whose reply is sent later: they wait for the GPU, for memory to be freed, or
@@ -43,11 +43,12 @@ pub(in crate::calls) struct Deferred {
     arena: Option<Arena>,
     async_frees: AsyncFrees,
     waiters: Waiters,
-    /// Allocations that the broker must decide about.
+    /// Allocations that wait for the broker's decision about their memory, each with the call to
+    /// retry.
     undecided: Vec<(Asked, Retry)>,
     watch: Watch,
     words: Words,
-    /// Whether the log says that a guest thread got no mirror.
+    /// Makes the worker log only once that it can't start a mirror for a guest thread.
     warned: Once,
 }
 
@@ -76,9 +77,9 @@ impl Deferred {
         &mut self.events
     }
 
-    /// Runs a job in this context, on the mirror (the worker's thread that corresponds to the guest
-    /// thread). The job is never dropped: it runs on another thread if `thread` is `None` or the session
-    /// can't have more mirrors.
+    /// Runs a job with `ctx` as the current context, on the guest thread's mirror (the worker's
+    /// thread that corresponds to the guest thread). The job is never dropped: if `thread` is
+    /// `None`, or if the session can't have more mirrors, it runs on another thread.
     pub(in crate::calls) fn own_job(
         &self,
         thread: Option<u32>,
@@ -91,8 +92,8 @@ impl Deferred {
         });
     }
 
-    /// Runs a job on the mirror of the guest thread. The job must send the reply. If there is no mirror,
-    /// the reply is CUDA_ERROR_OPERATING_SYSTEM.
+    /// Runs a job on the mirror of the guest thread. The job must send the reply. If the session
+    /// can't have another mirror, replies with CUDA_ERROR_OPERATING_SYSTEM instead.
     pub(in crate::calls) fn on_mirror(
         &self,
         thread: u32,
@@ -104,7 +105,7 @@ impl Deferred {
             Ok(seat) => seat,
             Err(why) => {
                 let session = &self.shared.session.label;
-                // A guest can cause this as often as it wants.
+                // Log this only once, because a guest can cause it as often as it wants.
                 self.warned.call_once(|| tracing::warn!(session, "refusing calls: {why}"));
                 drop(job);
                 return reply.finish(CuError::OPERATING_SYSTEM.0, &[]);
@@ -113,13 +114,14 @@ impl Deferred {
         let shared = self.shared.clone();
         seat.run(move || {
             job(&Cx { shared: &shared, thread, ctx }, reply);
-            // Drop kernel output beyond the limit: the job may have made the driver write some, and
-            // the guest may never fetch it.
+            // Drop kernel output beyond the limit, because the job may have made the driver write
+            // some, and the guest may never fetch it.
             lock(&shared.output).waiting();
         });
     }
 
-    /// Like [`Deferred::wait_stream`], for a stream that is known to have unfinished commands.
+    /// Completes a call once the commands now queued in a stream have finished, as
+    /// [`Deferred::wait_stream`] does. The caller knows that some of them haven't finished yet.
     pub(in crate::calls) fn wait_recorded(
         &mut self,
         cx: &Cx<'_>,
@@ -147,8 +149,9 @@ impl Deferred {
         self.wait_streams(cx, Which::All, None, completion);
     }
 
-    /// Completes a call once the commands now queued in these streams of the current context have
-    /// finished. The GPU can write a word then.
+    /// Completes a call once the commands now queued in the streams that `which` selects have
+    /// finished. The streams are those of the current context. The GPU can write the completion
+    /// word `word` at that time.
     pub(in crate::calls) fn wait_streams(
         &mut self,
         cx: &Cx<'_>,
@@ -167,7 +170,7 @@ impl Deferred {
         self.complete_if(cx, done);
     }
 
-    /// Completes a call once one of the guest's events has been reached.
+    /// Completes a call once the GPU has reached one of the guest's events.
     pub(in crate::calls) fn wait_event(
         &mut self,
         cx: &Cx<'_>,
@@ -182,8 +185,8 @@ impl Deferred {
         self.complete_if(cx, done);
     }
 
-    /// Completes a call once the commands now queued in a stream have finished. The stream's context
-    /// must have been entered. The GPU can write a word then.
+    /// Completes a call once the commands now queued in a stream have finished. The stream's
+    /// context must have been entered. The GPU can write the completion word `word` at that time.
     pub(in crate::calls) fn wait_stream(
         &mut self,
         cx: &Cx<'_>,
@@ -191,8 +194,8 @@ impl Deferred {
         word: Option<Word>,
         completion: Completion,
     ) {
-        // SAFETY: the stream is live: it was just looked up, and only this thread removes streams
-        // from the tables.
+        // SAFETY: the stream is live, because the caller has just looked it up, and only this
+        // thread removes streams from the tables.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => {
                 let has_word = word.is_some_and(|word| self.arm(cx, (stream, ctx), word));
@@ -202,7 +205,8 @@ impl Deferred {
         }
     }
 
-    /// Like [`Deferred::wait_event`], with a word for the GPU to write.
+    /// Completes a call once the GPU has reached one of the guest's events. The GPU can write the
+    /// completion word `word` at that time.
     pub(in crate::calls) fn wait_event_with(
         &mut self,
         cx: &Cx<'_>,
@@ -210,8 +214,10 @@ impl Deferred {
         word: Word,
         completion: Completion,
     ) {
-        // Behind later work, the write would come too late to be of use. In the legacy stream, it
-        // would be behind all streams that synchronize with it.
+        // Use a completion word only if nothing was queued in the stream after the event, because
+        // the write would otherwise happen after that later work, too late to be of use. A write in
+        // the legacy stream would also wait for all streams that synchronize with it, so those must
+        // be idle.
         let has_word = last_in(cx, id).is_some_and(|stream| {
             (!stream.0.is_null() || only_legacy_is_busy(&cx.within(stream.1)))
                 && query_guest(cx, id) == Err(CuError::NOT_READY)
@@ -220,7 +226,8 @@ impl Deferred {
         self.add_event(cx, id, has_word, completion);
     }
 
-    /// Has the GPU write a word behind the commands now queued in a stream. Returns false if it can't.
+    /// Has the GPU write a completion word after the commands now queued in a stream. Returns false
+    /// if the GPU can't.
     fn arm(&mut self, cx: &Cx<'_>, stream: (CUstream, ContextId), word: Word) -> bool {
         self.words.arm(cx, (self.arena.as_mut(), self.waits.len()), stream, word)
     }
@@ -231,14 +238,15 @@ impl Deferred {
         }
     }
 
-    /// Completes a call whose wait has ended with this result.
+    /// Completes a call whose wait has ended with `result`.
     pub(in crate::calls) fn complete(
         &mut self,
         cx: &Cx<'_>,
         result: CuResult,
         completion: Completion,
     ) {
-        // As natively, memory that was freed in a stream is free once the program has waited for it.
+        // On bare metal, memory that was freed in a stream is free once the program has waited for
+        // the stream. So finish these frees before replying.
         self.poll_async_frees();
         match completion {
             Completion::Answer(reply) => {
@@ -266,7 +274,7 @@ impl Deferred {
         }
     }
 
-    /// Completes the calls whose wait has ended. Returns when to poll again.
+    /// Completes the calls whose waits have ended. Returns when to poll again.
     pub(in crate::calls) fn poll_waits(&mut self) -> Pending {
         if self.waits.is_empty() {
             return self.watch.poll(&self.shared, false);
@@ -289,27 +297,28 @@ impl Deferred {
         self.waits.next_poll(last.is_some())
     }
 
-    /// Fails all calls that are waiting, because the session has ended. If a call would have freed
-    /// memory after its wait, that memory is freed when the worker exits.
+    /// Fails all waiting calls, because the session has ended. Memory that a call would have freed
+    /// after its wait is freed when the worker exits.
     pub(in crate::calls) fn fail_waits(&mut self, error: CuError) {
         self.waits.fail_all(error);
     }
 
     /// Ends all waits in a context that is about to be destroyed. Returns the memory that the calls
-    /// were about to free, each with its reply. The caller must free it once the context has been
-    /// destroyed.
+    /// were about to free, each with its reply. The caller must free the memory once the context
+    /// has been destroyed.
     pub(in crate::calls) fn end_of_context(
         &mut self,
         ctx: ContextId,
     ) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = self.waits.end_of(ctx);
-        // The driver destroys the pool's events in the context together with the context.
+        // Forget the pool's events in this context, because the driver destroys them with the
+        // context.
         self.events.forget(ctx);
         self.shared.value_waits.forget_context(ctx);
         self.watch.forget(ctx);
         for free in self.async_frees.end_of(ctx) {
-            // A stream of another context, which isn't being destroyed, may free memory of this
-            // context.
+            // Memory of this context may be freed in a stream of another context. That context
+            // isn't being destroyed, so its pool can use the event again.
             if free.ctx != ctx {
                 self.events.give_back_any(free.ctx, free.event);
             }
@@ -318,15 +327,15 @@ impl Deferred {
         freeing
     }
 
-    /// Starts a stream-ordered free: the memory will be freed once the GPU has reached it in its
-    /// stream.
+    /// Starts a stream-ordered free. The memory is freed once the GPU has reached the point of the
+    /// free in its stream.
     pub(in crate::calls) fn free_later(&mut self, free: AsyncFree) {
         self.async_frees.add(free);
     }
 
-    /// Lets a new allocation reuse memory of this size and pool whose stream-ordered free hasn't
-    /// taken effect in the same stream of the current context. Returns the address, or `None` if
-    /// there is no such memory.
+    /// Lets a new allocation reuse memory that was freed in the same stream of the current context,
+    /// if the GPU hasn't reached the free yet. The memory must have the same size and pool. Returns
+    /// its address, or `None` if there is no such memory.
     pub(in crate::calls) fn reuse(
         &mut self,
         cx: &Cx<'_>,
@@ -339,8 +348,8 @@ impl Deferred {
         Some(lock(&cx.shared.memory.plan).untake(free.freeing))
     }
 
-    /// Frees the memory of stream-ordered frees, unless an allocation may reuse it soon. Returns when
-    /// to call this again.
+    /// Frees the memory of stream-ordered frees that the GPU has reached, except memory that an
+    /// allocation may soon reuse. Returns when to poll again.
     pub(in crate::calls) fn poll_old_async_frees(&mut self) -> Pending {
         if self.async_frees.is_empty() {
             return Pending::Nothing;
@@ -372,15 +381,16 @@ impl Deferred {
         }
     }
 
-    /// Unmaps all memory that the session's pools or the worker keep and no allocation uses.
+    /// Unmaps all memory that isn't allocated but is still mapped, because the session's pools hold
+    /// it or the worker keeps it.
     pub(in crate::calls) fn trim(&mut self, cx: &Cx<'_>) {
         self.poll_async_frees();
         let gone = lock(&cx.shared.memory.plan).trim_all();
         gone.into_iter().for_each(|mapping| self.give_back_later(cx.ctx, mapping, || {}));
     }
 
-    /// Unmaps memory, and then calls `done`. This happens on a thread that doesn't run the guest's
-    /// calls, because others may wait for it.
+    /// Unmaps memory, and then calls `done`. Uses a thread that doesn't run the guest's calls,
+    /// because a call on such a thread may be waiting for this memory.
     pub(in crate::calls) fn give_back_later(
         &self,
         ctx: ContextId,
@@ -397,18 +407,20 @@ impl Deferred {
         });
     }
 
-    /// Returns whether another allocation may wait for memory to be freed.
+    /// Returns whether one more allocation may wait until memory has been freed or the broker has
+    /// decided.
     pub(in crate::calls) fn may_retry(&self) -> bool {
         self.waiters.has_room() && self.undecided.len() < MAX_UNDECIDED
     }
 
-    /// Retries an allocation after all memory that is now being freed has been freed.
+    /// Retries an allocation once all memory that is being freed at the moment has been freed.
     pub(in crate::calls) fn retry_later(&mut self, retry: Retry) {
         self.after_frees(Waiter::Retry(retry));
     }
 
-    /// Continues a call after all memory that is now being freed has been freed, which may be
-    /// immediately. If too many calls are waiting, doesn't wait.
+    /// Continues a call once all memory that is being freed at the moment has been freed. If no
+    /// memory is being freed, or if too many calls are already waiting, continues the call
+    /// immediately.
     pub(in crate::calls) fn after_frees(&mut self, waiter: Waiter) {
         self.poll_async_frees();
         if self.waiters.has_room() {
@@ -419,7 +431,8 @@ impl Deferred {
         }
     }
 
-    /// Continues the calls that needn't wait for memory to be freed any longer.
+    /// Continues the calls for which all the memory that they waited for has been freed, and the
+    /// allocations about which the broker has decided.
     pub(in crate::calls) fn poll_waiters(&mut self) {
         if !self.undecided.is_empty() {
             self.poll_undecided();
@@ -443,7 +456,8 @@ impl Deferred {
         self.retry(Retry { request, thread, ctx, reply }, None);
     }
 
-    /// Tries an allocation again, with the broker's answer to its question.
+    /// Tries an allocation again. If the broker was asked about its memory, `decision` is the
+    /// broker's answer.
     fn retry(&mut self, retry: Retry, decision: Option<Decision>) {
         let Retry { request, thread, ctx, reply } = retry;
         let session = &self.shared.session;
@@ -464,7 +478,7 @@ impl Deferred {
         }
     }
 
-    /// Tries the allocations again about which the broker has decided.
+    /// Tries again the allocations about which the broker has decided.
     fn poll_undecided(&mut self) {
         let is_decided = |(asked, _): &mut (Asked, Retry)| asked.decision().is_some();
         let decided: Vec<_> = self.undecided.extract_if(.., is_decided).collect();
@@ -473,13 +487,14 @@ impl Deferred {
         }
     }
 
-    /// Starts to use the arena of a region for copies. `start` is the arena's offset in the region.
+    /// Starts to use the arena in `region` for copies. `start` is the arena's offset in the region,
+    /// in bytes.
     pub(in crate::calls) fn attach_arena(&mut self, region: &Arc<Region>, start: usize) {
         self.arena = Some(Arena::new(&self.shared, region.clone(), start));
     }
 
-    /// Stops using the arena. Returns its registration with the GPU, if any, which the caller must
-    /// undo before the pages are unmapped.
+    /// Stops using the arena. Returns the arena's registration with the GPU, if it has one. The
+    /// caller must undo the registration before the pages are unmapped.
     pub(in crate::calls) fn detach_arena(&mut self) -> Option<Registration> {
         self.arena.take().and_then(|arena| arena.registration())
     }
@@ -495,8 +510,8 @@ impl Deferred {
         self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?.at(cx.ctx, offset, len)
     }
 
-    /// Registers the arena with the GPU, if the session has one. The current context must have been
-    /// entered.
+    /// Registers the arena with the GPU, if the session has an arena. The current context must have
+    /// been entered.
     pub(in crate::calls) fn register_arena(&mut self, cx: &Cx<'_>) {
         if let Some(arena) = &mut self.arena {
             arena.register(cx.ctx);

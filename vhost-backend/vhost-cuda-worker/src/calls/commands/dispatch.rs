@@ -15,7 +15,8 @@ use crate::driver::{CuError, CuResult};
 /// The implementation of a call: decodes the arguments, calls the driver, and encodes the outputs.
 type Body = fn(&Cx<'_>, &[u8], &mut Writer) -> CuResult;
 
-/// Like [`Body`], for a gated call: it needs a pass from the gate to submit GPU work.
+/// The implementation of a gated call. In addition to the arguments of a [`Body`], it takes a pass
+/// from the gate, which it needs to submit GPU work.
 type GatedBody = fn(&Cx<'_>, &[u8], &Pass, &mut Writer) -> CuResult;
 
 thread_local! {
@@ -35,7 +36,8 @@ fn answer(reply: ReplyTo, body: impl FnOnce(&mut Writer) -> CuResult) {
     });
 }
 
-/// Runs the implementation of a call on this thread, the ring reader's, and replies.
+/// Runs the implementation of a call on the current thread, which is the ring reader's, and
+/// replies.
 pub(in crate::calls) fn inline(
     deferred: &mut Deferred,
     command: &Command<'_>,
@@ -46,7 +48,8 @@ pub(in crate::calls) fn inline(
     answer(reply, |out| body(&cx, command.args, out));
 }
 
-/// Like [`inline`], for a gated call.
+/// Runs the implementation of a gated call on the current thread, which is the ring reader's, and
+/// replies.
 pub(in crate::calls) fn gated(
     deferred: &mut Deferred,
     command: &Command<'_>,
@@ -77,15 +80,16 @@ pub(in crate::calls) fn blocking(
         let _at_work = cx.shared.uses.begin_on_mirror(cx.ctx);
         answer(reply, |out| {
             let result = body(cx, &args, out);
-            // End the call's use of the limits before the reply, so that the guest's next call may
-            // begin.
+            // End the call's use of the context's limits before sending the reply, so that the
+            // limits are free when the guest makes its next call.
             drop(limits);
             result
         });
     });
 }
 
-/// Runs the implementation of a call that sends the reply itself, on the ring reader's thread.
+/// Runs, on the ring reader's thread, the implementation of a call that sends its reply itself, now
+/// or later.
 pub(in crate::calls) fn pending<'a, C: Call<'a>>(
     deferred: &mut Deferred,
     command: &Command<'a>,

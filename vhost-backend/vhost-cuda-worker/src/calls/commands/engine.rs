@@ -84,7 +84,8 @@ struct Warm {
 impl Engine for Warm {
     fn obey_evictions(&self, page: &Arc<GateMap>) {
         let Some(symbol) = self.driver.library().symbol(OBEY_EVICTIONS) else { return };
-        // SAFETY: softgpu's function of this name has this type.
+        // SAFETY: the library has a function of this name only if it's softgpu, whose function has
+        // this type.
         let obey = unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int, *mut u64, *mut u64)>(
                 symbol,
@@ -93,7 +94,8 @@ impl Engine for Warm {
         // Never unmap the page, because the kernels access it until this process ends.
         std::mem::forget(page.clone());
         for (device, gate) in (0..self.devices).zip(&page.gpus) {
-            // SAFETY: the words are in the page, which stays mapped, and are only accessed atomically.
+            // SAFETY: the words are in the page, which is never unmapped, and both processes and
+            // softgpu access them only atomically.
             unsafe { obey(device, gate.off.as_ptr(), gate.running.as_ptr()) };
         }
     }
@@ -105,7 +107,7 @@ impl Engine for Warm {
         // SAFETY: the pointer is to a local variable. A library without capture modes refuses the
         // call.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
-        // Make short sleeps accurate. If this fails, sleeps just take longer.
+        // Make short sleeps accurate. If setting the timer slack fails, sleeps just take longer.
         let _ = set_current_timer_slack(NonZero::new(1000));
         let mut primaries = vec![None; self.devices as usize];
         if session.context_charged {
@@ -156,14 +158,15 @@ impl Engine for Warm {
                 0,
             );
         }
-        // Before a session begins, nobody waits for this thread.
+        // Mark this thread as the ring reader only now. Before a session begins, this thread may
+        // block, because no call waits for it.
         be_reader();
         Ok(Box::new(Calls { deferred: Deferred::new(shared.clone()), shared, gate }))
     }
 }
 
-/// How long a worker may wait for windows before it exits. The VM's memory is free only after that,
-/// and the broker kills workers that take much longer.
+/// The longest time that a worker may wait for windows before it exits. The VM's memory becomes
+/// free only when the worker exits, and the broker kills workers that take much longer.
 const EXIT_WITHIN: Duration = Duration::from_millis(500);
 
 /// The executor of a session. It runs on the ring reader's thread.
@@ -189,8 +192,8 @@ impl Calls {
             gate.look(&cx, deferred.events());
             if let Some(ctx) = deferred.events().take_wanted() {
                 let cx = Cx { thread: OBSERVER, ctx, ..cx };
-                // If there is no room for the stream, the legacy stream counts as busy as long as
-                // the streams that synchronize with it.
+                // Create the observer's stream. If the VM's quota has no room for it, the legacy
+                // stream counts as busy as long as any stream that synchronizes with it is.
                 let _ = cx.enter().and_then(|_| thread_stream(&cx));
             }
         }
@@ -211,9 +214,9 @@ impl Calls {
     }
 }
 
-/// Runs a command that the gate has admitted, and then returns the ticket to the gate. If the broker
-/// must decide about memory for the command first, sends the question, and returns it with the reply
-/// channel.
+/// Runs a command that the gate has admitted, and then returns the ticket to the gate. If the
+/// command couldn't run because the broker must first decide about its memory, sends the question
+/// to the broker, and returns the pending question with the reply channel.
 #[inline]
 fn run(
     gate: &mut Gate,
@@ -229,7 +232,8 @@ fn run(
     take_question().and_then(|question| undecided(shared, question))
 }
 
-/// Asks the broker, if the command that has just run isn't finished.
+/// Sends the question to the broker if the command that has just run is unfinished, that is, if it
+/// left its reply channel to be used after the broker's decision.
 #[cold]
 fn undecided(shared: &Shared, question: Question) -> Option<(Asked, ReplyTo)> {
     let reply = take_unfinished()?;
@@ -282,15 +286,18 @@ impl Executor for Calls {
     fn before_exit(&self) -> Box<dyn FnOnce() + Send> {
         let shared = self.shared.clone();
         Box::new(move || {
-            // The driver destroys the contexts.
+            // When the process exits, the driver destroys the contexts, so wait for a window on
+            // each device.
             let deadline = Instant::now() + EXIT_WITHIN;
             for device in shared.devices_with_contexts() {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let work = shared.turns.wait_for_context_within(device, left);
-                // Don't drop `work`, which would report that the contexts have been destroyed. The
-                // scheduler assumes that when this process has exited.
+                // Don't drop `work`, because dropping it would report that the contexts have been
+                // destroyed. The scheduler assumes that they have been when this process has
+                // exited.
                 std::mem::forget(work);
-                // The driver also frees the session's memory, so this is the last chance.
+                // The driver also frees the session's memory at exit, so this is the last chance to
+                // charge the VM for the GPU time of clearing it.
                 shared.turns.charge_owed(device);
             }
         })

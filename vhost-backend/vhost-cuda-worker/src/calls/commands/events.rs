@@ -19,18 +19,21 @@ const EVENT_DISABLE_TIMING: u32 = 2;
 #[derive(Default)]
 pub(in crate::calls) struct EventPool {
     idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
-    /// A context that needs the stream of [`OBSERVER`].
+    /// A context in which the worker needs the observer's stream (see [`OBSERVER`]) but hasn't
+    /// created it.
     wanted: Option<ContextId>,
 }
 
-/// The number of a thread that the guest doesn't have. In its per-thread default stream, the worker
-/// records marks behind the commands of the legacy stream: the stream waits for those, but the legacy
-/// stream's waits for other streams don't become other streams' waits.
+/// A thread number that no guest thread has. In this thread's per-thread default stream, the worker
+/// records marks that follow the commands of the legacy stream. The per-thread stream waits for
+/// those commands. A mark in the legacy stream itself would also make other streams wait for the
+/// streams that the legacy stream waits for.
 pub(in crate::calls) const OBSERVER: u32 = u32::MAX;
 
 impl EventPool {
-    /// Does the same as [`EventPool::record`], but returns `None` if the stream is empty. Even a
-    /// record takes time on the GPU, which another VM may be using.
+    /// Records an event from the pool as [`EventPool::record`] does, but returns `None` if the
+    /// stream is empty, because even recording an event takes GPU time, which another VM may be
+    /// using.
     pub(in crate::calls) fn record_if_busy(
         &mut self,
         cx: &Cx<'_>,
@@ -38,8 +41,8 @@ impl EventPool {
         ctx: ContextId,
     ) -> CuResult<Option<DriverHandle<CUevent>>> {
         cx.within(ctx).enter()?;
-        // SAFETY: the caller has just looked up the stream, and only this thread removes streams
-        // from the tables.
+        // SAFETY: the stream is live, because the caller has just looked it up, and only this
+        // thread removes streams from the tables.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Ok(()) => Ok(None),
             Err(CuError::NOT_READY) => self.record(cx, stream, ctx).map(Some),
@@ -66,7 +69,8 @@ impl EventPool {
                 DriverHandle(event)
             }
         };
-        // SAFETY: the event is from this pool, and the stream is live.
+        // SAFETY: the event is from this pool. The stream is live, because the caller has looked it
+        // up, and only this thread removes streams from the tables.
         let recorded = unsafe { cx.driver().cuEventRecord(event.0, stream) };
         if recorded.is_err() {
             self.give_back(ctx, event);
@@ -79,7 +83,7 @@ impl EventPool {
         self.idle.entry(ctx).or_default().push(event);
     }
 
-    /// Returns the event to the pool, if there is one.
+    /// Returns the event to the pool, if `event` contains one.
     pub(in crate::calls) fn give_back_any(
         &mut self,
         ctx: ContextId,
@@ -101,8 +105,8 @@ impl EventPool {
 
 /// Returns success if the GPU has reached an event from the pool, or else CUDA_ERROR_NOT_READY.
 pub(in crate::calls) fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuResult {
-    // SAFETY: an event from the pool lives as long as its context, and code that waits for the
-    // event forgets it when the context is destroyed.
+    // SAFETY: an event from the pool lives as long as its context. When a context is destroyed, all
+    // code that waits for such events forgets them.
     unsafe { cx.driver().cuEventQuery(event.0) }
 }
 
@@ -126,8 +130,8 @@ impl Marks for PoolMarks<'_> {
         if found.is_none() {
             self.pool.wanted = Some(ctx);
         }
-        // If the legacy stream is empty, a mark would show nothing. While it's pending, the context
-        // would seem to have work.
+        // Record no mark if the legacy stream is empty. The mark would show nothing, and the
+        // context would seem to have work while the mark is pending.
         let real = found.filter(|_| !self.is_empty(stream, ctx))?.real;
         self.record(real.0, ctx)
     }
@@ -141,9 +145,11 @@ impl Marks for PoolMarks<'_> {
     }
 
     fn is_empty(&self, stream: CUstream, ctx: ContextId) -> bool {
-        // The legacy stream is that of the current context.
+        // The null handle means the legacy stream of the current context, so enter the context
+        // first.
         let entered = self.cx.within(ctx).enter();
-        // SAFETY: the gate forgets a stream before the stream is destroyed.
+        // SAFETY: the stream is live, because the gate forgets a stream before the stream is
+        // destroyed.
         let query = || unsafe { self.cx.driver().cuStreamQuery(stream) };
         entered.and_then(|_| query()) != Err(CuError::NOT_READY)
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `engine` | the executor: runs a command when the gate admits it |
 //! | `dispatch`, `bodies` | find and run a call's implementation; the names of all implementations |
-//! | `deferred`, `waits`, `events` | calls that get their reply later; waiting for the GPU |
+//! | `deferred`, `waits`, `events` | calls whose reply is sent later; waiting for the GPU |
 //! | `words` | words that the GPU writes for a guest that waits |
 //! | `shared`, `cx` | state that all threads share; the environment in which one call runs |
 //! | `result` | results as numbers |

@@ -32,11 +32,11 @@ pub(in crate::calls) struct Shared {
     pub(in crate::calls) tables: Mutex<Tables>,
     pub(in crate::calls) memory: Memory,
     pub(in crate::calls) properties: Properties,
-    /// Incremented whenever a context is created or destroyed. When a thread finds a new value, it
-    /// makes its context current in the driver again.
+    /// A counter that is incremented whenever a context is created or destroyed. A thread that
+    /// finds a new value makes its context current in the driver again.
     pub(in crate::calls) generation: AtomicU64,
-    /// The primary context of each device, if the worker has retained it. To the guest, it is
-    /// active only after the guest has retained it, too.
+    /// The primary context of each device that the worker has retained. To the guest, a primary
+    /// context is active only once the guest has retained it, too.
     pub(in crate::calls) primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
     /// The number of descriptors of green contexts that the session has made. The lock is held
     /// while a green context is being created or destroyed.
@@ -48,7 +48,7 @@ pub(in crate::calls) struct Shared {
     pub(in crate::calls) value_waits: value_waits::ValueWaits,
     pub(in crate::calls) turns: Turns,
     pub(in crate::calls) registered: Mutex<registered::Registered>,
-    /// Whether kernels are known to print. If so, replies to calls that wait for the GPU say
+    /// Whether kernels are known to print. If they are, replies to calls that wait for the GPU say
     /// whether there is output.
     pub(in crate::calls) prints: AtomicBool,
     pub(in crate::calls) charges: charges::Charges,
@@ -59,7 +59,8 @@ pub(in crate::calls) struct Shared {
     pub(in crate::calls) limit_calls: LimitCalls,
     /// The mappings of device memory that are now being unmapped and freed.
     pub(in crate::calls) unmapping: Mutex<Unmapping>,
-    /// Whether a stream was destroyed before its work had ended. No call waits for that work.
+    /// Whether a stream was destroyed before its work had ended. No call waits for such work, so
+    /// memory that it could use must not be kept for reuse.
     pub(in crate::calls) has_lost_work: AtomicBool,
 }
 
@@ -72,7 +73,7 @@ impl Shared {
     /// Forgets a stream that is about to be destroyed. Commands already queued in it still run to
     /// completion.
     pub(in crate::calls) fn forget_stream(&self, stream: DriverHandle<CUstream>, ctx: ContextId) {
-        // SAFETY: the stream is live until the caller destroys it.
+        // SAFETY: the stream is live, because the caller destroys it only after this call.
         let is_empty = !self.uses.any_of(Object::stream(stream.0))
             && unsafe { self.driver.cuStreamQuery(stream.0) }.is_ok();
         self.has_lost_work.fetch_or(!is_empty, Ordering::Relaxed);
@@ -83,7 +84,8 @@ impl Shared {
 
     /// Returns the ordinals of the devices on which the process has contexts.
     pub(in crate::calls) fn devices_with_contexts(&self) -> BTreeSet<usize> {
-        // A worker has a primary context even if the guest hasn't retained it.
+        // Count the primary contexts that the worker has retained, too, because they exist even if
+        // the guest hasn't retained them.
         let primaries = lock(&self.primaries);
         let retained = (0..).zip(&*primaries).filter(|(_, context)| context.is_some());
         let mut devices: BTreeSet<usize> = retained.map(|(device, _)| device).collect();

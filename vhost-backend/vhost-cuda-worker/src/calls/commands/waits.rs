@@ -26,16 +26,18 @@ use crate::reply::ReplyTo;
 /// The maximum number of calls that wait at once. A guest thread waits for one call at a time, so
 /// normally there are few.
 const MAX_WAITS: usize = 4096;
-/// If no wait has begun or ended for this long, the reader may sleep between polls. Waking it takes
-/// tens of microseconds. (With NVIDIA's driver, a waiting thread spins the whole time.)
+/// If no wait has begun or ended for this long, the reader may sleep between polls. It polls
+/// without sleeping before that, because waking it takes tens of microseconds. (With NVIDIA's
+/// driver, a waiting thread spins during the whole wait.)
 const PATIENCE: Duration = Duration::from_millis(2);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
-/// The longest sleep during the first second. Later, sleeps are a thousandth of the time that has
-/// passed, up to `LONGEST_LATE_SLEEP`, because polls take 2% of a processor if sleeps take 1 ms.
+/// The longest sleep between polls in the first second in which no wait begins or ends. After that,
+/// a sleep is a thousandth of the time that has passed, up to `LONGEST_LATE_SLEEP`, because polling
+/// every 1 ms takes 2% of a processor.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 const LONGEST_LATE_SLEEP: Duration = Duration::from_millis(4);
 
-/// What remains to do for a call after its wait.
+/// The work that remains for a call after its wait.
 pub(in crate::calls) enum Completion {
     /// Reply with the result of the wait.
     Answer(ReplyTo),
@@ -68,8 +70,8 @@ enum Awaited {
 }
 
 impl Awaited {
-    /// Returns success if the GPU has reached all the events, or else CUDA_ERROR_NOT_READY. Of
-    /// several events, returns those that were reached to the pool.
+    /// Returns success if the GPU has reached all the events, or else CUDA_ERROR_NOT_READY. Returns
+    /// events of a list to the pool as soon as the GPU has reached them.
     fn query(&mut self, cx: &Cx<'_>, events: &mut EventPool) -> CuResult {
         match self {
             Self::Event(event) => query(cx, *event),
@@ -106,7 +108,7 @@ struct Waiting {
     ctx: ContextId,
     awaited: Awaited,
     completion: Completion,
-    /// Whether the GPU writes a word when the wait ends.
+    /// Whether the GPU writes a completion word when the wait ends.
     has_word: bool,
 }
 
@@ -135,8 +137,9 @@ impl Waits {
         self.list.len()
     }
 
-    /// Begins a wait for the commands now queued in a stream, perhaps with a word behind them. If that
-    /// fails, returns the error and the completion.
+    /// Begins a wait for the commands now queued in a stream. `has_word` says whether the GPU
+    /// writes a completion word after them. If the wait can't begin, returns the error and the
+    /// completion.
     pub(in crate::calls) fn add_stream(
         &mut self,
         cx: &Cx<'_>,
@@ -155,9 +158,10 @@ impl Waits {
         }
     }
 
-    /// Begins a wait for the commands now queued in streams of the current context. Calls `arm` if a
-    /// single stream has unfinished commands, which returns whether the GPU writes a word. If no stream
-    /// has any or the wait can't begin, returns the result and the completion.
+    /// Begins a wait for the commands now queued in the streams of the current context that `which`
+    /// selects. If exactly one of these streams has unfinished commands, calls `arm`, which returns
+    /// whether the GPU writes a completion word in that stream. If none of them has unfinished
+    /// commands, or if the wait can't begin, returns the result and the completion.
     pub(in crate::calls) fn add_streams(
         &mut self,
         cx: &Cx<'_>,
@@ -178,8 +182,9 @@ impl Waits {
         }
     }
 
-    /// Begins a wait for one of the guest's events, perhaps with a word behind it. If the event has
-    /// already been reached or the wait can't begin, returns the result and the completion.
+    /// Begins a wait for one of the guest's events. `has_word` says whether the GPU writes a
+    /// completion word after it. If the GPU has already reached the event, or if the wait can't
+    /// begin, returns the result and the completion.
     pub(in crate::calls) fn add_event(
         &mut self,
         cx: &Cx<'_>,
@@ -249,7 +254,7 @@ impl Waits {
         }
     }
 
-    /// Replies to all waiting calls with this error.
+    /// Replies to all waiting calls with `error`.
     pub(in crate::calls) fn fail_all(&mut self, error: CuError) {
         for waiting in std::mem::take(&mut self.list) {
             waiting.completion.fail(error);
@@ -257,8 +262,8 @@ impl Waits {
     }
 
     /// Ends all waits in a context that is about to be destroyed. Returns the memory that the calls
-    /// were about to free, each with its reply. The caller must free it once the context has been
-    /// destroyed.
+    /// were about to free, each with its reply. The caller must free the memory once the context
+    /// has been destroyed.
     pub(in crate::calls) fn end_of(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = Vec::new();
         let mut index = 0;
@@ -276,8 +281,9 @@ impl Waits {
     }
 }
 
-/// Records events in streams of the current context, behind all commands that are queued there. If
-/// that is a single stream, calls `arm` before.
+/// Records an event in each stream of the current context that must be waited for, after all
+/// commands that are queued there. If there is exactly one such stream, calls `arm` before
+/// recording the event.
 fn record_all(
     cx: &Cx<'_>,
     events: &mut EventPool,
@@ -311,12 +317,14 @@ pub(in crate::calls) fn only_legacy_is_busy(cx: &Cx<'_>) -> bool {
     busy.is_ok_and(|all| all.iter().all(|one| one.0.is_null() || Some(one.0) == observer))
 }
 
-/// Returns the streams in which events must be recorded to wait for streams of the current context.
+/// Returns the streams of the current context in which the worker must record events in order to
+/// wait for the streams that `which` selects.
 ///
-/// An event in the legacy stream would be enough for all streams that synchronize with it. But their
-/// later commands would wait for the event, and so for the earlier commands of all of them, such as
-/// another thread's host function. Therefore, the legacy stream is used only if no other of these
-/// streams is busy. An event in one of those is also behind the legacy stream's commands.
+/// A single event in the legacy stream would cover all streams that synchronize with it. But their
+/// later commands would then wait for the event, and so for the earlier commands of all these
+/// streams, such as another thread's host function. Therefore, the legacy stream is used only if no
+/// stream that synchronizes with it is busy. An event in one of those streams also follows the
+/// legacy stream's commands.
 fn busy_streams(cx: &Cx<'_>, which: Which) -> CuResult<Vec<DriverHandle<CUstream>>> {
     // SAFETY: the streams are live, because only this thread removes streams from the tables.
     let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
@@ -327,8 +335,9 @@ fn busy_streams(cx: &Cx<'_>, which: Which) -> CuResult<Vec<DriverHandle<CUstream
     let tables = &mut *lock(&cx.shared.tables);
     let context = tables.contexts.get_mut(cx.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
     let (mut streams, mut others) = (Vec::new(), Vec::new());
-    // Query the legacy stream in any case, because the query reports whether a kernel has failed in
-    // the context. If it's empty, so is every stream that synchronizes with it.
+    // Query the legacy stream even if no event will be recorded in it, because the query reports
+    // whether a kernel has failed in the context. If the legacy stream is empty, so is every stream
+    // that synchronizes with it.
     let legacy = busy(std::ptr::null_mut())?;
     context.legacy_used &= legacy;
     if legacy {
@@ -356,7 +365,7 @@ fn busy_streams(cx: &Cx<'_>, which: Which) -> CuResult<Vec<DriverHandle<CUstream
 }
 
 /// Returns success if the GPU has reached one of the guest's events, or else CUDA_ERROR_NOT_READY.
-/// If the guest has destroyed the event during the wait, returns CUDA_ERROR_INVALID_HANDLE.
+/// Returns CUDA_ERROR_INVALID_HANDLE if the guest has destroyed the event during the wait.
 pub(in crate::calls) fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
     let event = cx.event(id)?;
     // SAFETY: the event is live, because only this thread removes events from the tables.

@@ -1,7 +1,9 @@
-//! Completion words: the GPU shows the guest that it has reached the point that a call waits for.
+//! Writes completion words. With such a word in the arena, the GPU shows a waiting guest thread
+//! that it has reached the point for which the thread waits.
 //!
-//! The worker still records an event for the wait, polls it, and replies. It only writes words and
-//! never reads them, so nothing on the host depends on them (docs/design/words.md).
+//! Even with a word, the worker records an event for the wait, polls the event, and replies. The
+//! worker only writes words and never reads them, so nothing on the host depends on them
+//! (docs/design/words.md).
 
 use std::sync::atomic::Ordering;
 
@@ -14,11 +16,12 @@ use crate::calls::lock::lock;
 use crate::calls::memory::arena::Arena;
 use crate::calls::tables::handles::Recorded;
 
-/// While this many calls are waiting, no words are written for others. Writes aren't among the
-/// commands that the gate counts, and they must not fill up the driver's channels.
+/// While this many calls are waiting, further waits get no completion words. The gate's count of
+/// commands in flight doesn't include the writes of words, so without this limit they could fill
+/// the driver's channels.
 const MAX_WORDS: usize = 64;
 
-/// A word in the guest's memory, for one wait.
+/// A completion word in the guest's memory, which serves one wait.
 #[derive(Clone, Copy)]
 pub(in crate::calls) struct Word {
     /// The word's offset in the arena.
@@ -29,15 +32,15 @@ pub(in crate::calls) struct Word {
 /// Writes completion words.
 #[derive(Default)]
 pub(in crate::calls) struct Words {
-    /// Whether the driver has refused to write a word, so that it isn't asked again.
+    /// Whether the driver has refused to write a word. The worker then doesn't try again.
     refused: bool,
 }
 
 impl Words {
-    /// Has the GPU write a word behind the commands now queued in a stream, which are unfinished.
-    /// Returns false without doing so if it can't, or if the guest must wait for the reply: while the
-    /// gate is closed, if kernels print, because the reply reports their output, and while many calls
-    /// are `waiting`.
+    /// Has the GPU write a completion word after the commands now queued in a stream, some of which
+    /// are unfinished. Writes no word and returns false if the GPU can't write it, or if the guest
+    /// must wait for the reply instead: while the gate is closed, if kernels print (because the
+    /// reply reports their output), and while [`MAX_WORDS`] calls are waiting.
     pub(in crate::calls) fn arm(
         &mut self,
         cx: &Cx<'_>,
@@ -57,9 +60,9 @@ impl Words {
         let Some((at, on_gpu)) = arena.word(ctx, word.offset) else { return false };
         at.store(word.value.0, Ordering::Release);
         let reached = word.value.reached();
-        // SAFETY: the stream is live: the caller has just looked it up, and streams begin to end on
-        // this thread. The address is that of a word in the arena, whose registration ends only
-        // after the context's work.
+        // SAFETY: the stream is live, because the caller has just looked it up, and streams are
+        // destroyed only after this thread has removed them from the tables. The address is that of
+        // a word in the arena, and the arena stays registered until the context's work has ended.
         let written =
             unsafe { cx.driver().cuStreamWriteValue64(&pass, stream, on_gpu, reached, 0) };
         if let Err(error) = written {
@@ -71,14 +74,15 @@ impl Words {
     }
 }
 
-/// Returns whether streams on this device can write 64-bit words.
+/// Returns whether streams on `device` can write 64-bit words.
 fn writes(cx: &Cx<'_>, device: usize) -> bool {
     const WRITES: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS.0;
     let facts = cx.shared.properties.devices.get(device);
     facts.is_some_and(|facts| facts.attributes[WRITES as usize] != 0)
 }
 
-/// Returns the stream in which an event was recorded, if nothing has been queued there since.
+/// Returns the stream in which an event was recorded, if no later command has been queued in that
+/// stream.
 pub(in crate::calls) fn last_in(cx: &Cx<'_>, id: EventId) -> Option<(CUstream, ContextId)> {
     let event = *lock(&cx.shared.tables).events.get(id).ok()?;
     let Recorded::In(stream, ctx, number) = event.recorded else { return None };
