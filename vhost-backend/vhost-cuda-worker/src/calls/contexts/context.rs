@@ -25,9 +25,10 @@ use crate::calls::tables::handles::Context;
 use crate::calls::tables::uses::Object;
 use crate::driver::{CuError, CuResult};
 
-/// Of the context flags that the guest requests, only these are passed to the driver:
-/// LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. The flags for how a thread waits concern only the guest's
-/// library, and those for core dumps must not take effect on the host.
+/// The context flags that the worker passes on to the driver if the guest requests them:
+/// LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. It ignores the flags for how a thread waits, because they
+/// concern only the guest's library, and those for core dumps, because they must not take effect on
+/// the host.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
 
 pub(in crate::calls) fn vcuda_primary_ctx_retain(
@@ -36,7 +37,7 @@ pub(in crate::calls) fn vcuda_primary_ctx_retain(
     reservation: Reservation<kind::Context>,
 ) -> CuResult<Settled<kind::Context>> {
     cx.check_device(call.dev)?;
-    // Wait until the VM may use the GPU, before locking `primaries`, because calls on other threads
+    // Wait until the VM may use the GPU before locking `primaries`, because calls on other threads
     // need that lock.
     let is_new = lock(&cx.shared.primaries)[call.dev as usize].is_none();
     let _work = is_new.then(|| cx.shared.turns.wait_for_context(call.dev as usize));
@@ -66,7 +67,7 @@ pub(in crate::calls) fn vcuda_primary_ctx_retain(
     Ok(settled)
 }
 
-/// Retains a device's primary context that the worker hasn't retained yet, if the VM's quota has
+/// Retains a device's primary context, which the worker hasn't retained yet, if the VM's quota has
 /// room.
 fn retain_primary(
     cx: &Cx<'_>,
@@ -82,10 +83,10 @@ fn retain_primary(
     Ok((DriverHandle(context), reserved.settle()))
 }
 
-/// Calls `query` in the guest's current context. If there is none, calls it in the primary context
-/// of the first device, because the driver answers some queries about kernels only in a context,
-/// but a guest may make them without one. `query` gets an environment with the id under which that
-/// context is charged.
+/// Calls `query` in the guest's current context. If the guest thread has none, calls it in the
+/// primary context of the first device: the driver answers some queries about kernels only in a
+/// context, although a guest may make them without one. `query` gets an environment whose current
+/// context is the one that is charged.
 pub(in crate::calls) fn with_any_context<T>(
     cx: &Cx<'_>,
     query: impl FnOnce(&Cx<'_>) -> CuResult<T>,
@@ -94,7 +95,8 @@ pub(in crate::calls) fn with_any_context<T>(
         cx.enter()?;
         return query(cx);
     }
-    // As in `vcuda_primary_ctx_retain`.
+    // If the worker must create the context, wait until the VM may use the GPU before locking
+    // `primaries`, because calls on other threads need that lock.
     let is_new = lock(&cx.shared.primaries)[0].is_none();
     let work = is_new.then(|| cx.shared.turns.wait_for_context(0));
     let mut primaries = lock(&cx.shared.primaries);
@@ -105,7 +107,8 @@ pub(in crate::calls) fn with_any_context<T>(
             *primaries[0].insert(retained.0)
         }
     };
-    // End the context work before the query, which may itself wait for a window.
+    // Drop `work`, so that the context work ends before the query, which may itself wait for a
+    // window.
     drop(work);
     let is_its = |context: &Context| context.primary && context.device == 0;
     let listed = lock(&cx.shared.tables)
@@ -113,7 +116,8 @@ pub(in crate::calls) fn with_any_context<T>(
         .iter()
         .find_map(|(id, context)| is_its(context).then_some(id));
     let charged = cx.within(listed.unwrap_or(ContextId::NONE));
-    // SAFETY: the context is retained while `primaries` is locked.
+    // SAFETY: the worker has retained the context, and it isn't released while `primaries` is
+    // locked.
     unsafe { cx.within_real(context.0, || query(&charged)) }
 }
 
@@ -123,7 +127,7 @@ pub(in crate::calls) fn vcuda_primary_ctx_set_flags(
 ) -> CuResult {
     cx.check_device(call.dev)?;
     let flags = call.flags & CONTEXT_FLAGS;
-    // SAFETY: the function takes no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { cx.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
 }
 
@@ -151,14 +155,14 @@ pub(in crate::calls) fn vcuda_ctx_create(
         ending: false,
     };
     id.list(context);
-    // The driver has made the new context current on this thread, so `CURRENT` is out of date. A
-    // new generation makes every thread set its context again.
+    // Increment the generation, so that every thread sets its context again. `CURRENT` is out of
+    // date, because the driver has made the new context current on this thread.
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
     Ok(settled)
 }
 
-/// Does nothing, because no data persists in the L2 cache: a guest can't set any of it aside
-/// (CU_LIMIT_PERSISTING_L2_CACHE_SIZE). The driver would stop the GPU for this call.
+/// Does nothing. No data persists in the L2 cache, because a guest can't set any of the cache aside
+/// (CU_LIMIT_PERSISTING_L2_CACHE_SIZE), and the driver would stop the GPU for this call.
 pub(in crate::calls) fn cu_ctx_reset_persisting_l2_cache(
     cx: &Cx<'_>,
     _: api::CuCtxResetPersistingL2Cache,
@@ -179,7 +183,8 @@ pub(in crate::calls) fn vcuda_ctx_peer_access(
         }
         peer.real.0
     };
-    // SAFETY: the context is live, and isn't destroyed while this call uses it.
+    // SAFETY: the peer context was live when it was looked up, and a context isn't destroyed before
+    // all calls that use it have ended.
     unsafe {
         match call.enable {
             0 => cx.driver().cuCtxDisablePeerAccess(peer),
@@ -188,50 +193,52 @@ pub(in crate::calls) fn vcuda_ctx_peer_access(
     }
 }
 
-/// Destroys a context, after all calls in progress in it have finished.
+/// Destroys a context after all calls in progress in the context have finished.
 fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
-    // Wait for the calls in progress before locking `primaries`, because they may wait for that
-    // lock.
+    // Wait for the calls in progress before locking `primaries`, because they may need that lock.
     cx.shared.uses.wait_for_none(Object::Context(id));
     let ending = {
         let tables = lock(&cx.shared.tables);
         tables.contexts.get(id).ok().map(|context| (context.real, context.device as usize))
     };
     let _work = ending.map(|(real, device)| {
-        // The driver waits for the context's kernels. Wait for them first, because other VMs wait
-        // while `wait_for_context`'s result exists.
-        // SAFETY: the context is live, because only this thread ends it.
+        // Destroying the context makes the driver wait for the context's kernels. Wait for them
+        // before the context work begins, because other VMs wait while the result of
+        // `wait_for_context` exists.
+        // SAFETY: the context is live, because only this thread destroys it.
         let _ = unsafe { cx.within_real(real.0, || cx.driver().cuCtxSynchronize()) };
         cx.shared.turns.wait_for_context(device)
     });
-    // Keep the lock until this function returns, so that no other thread gets a primary context
-    // that is being destroyed.
+    // Hold the lock until this context is destroyed, if it's a primary context, so that no other
+    // thread gets a primary context that is being destroyed.
     let mut primaries = lock(&cx.shared.primaries);
     let (context, left) = lock(&cx.shared.tables).forget_context(id)?;
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
-    // SAFETY: the context is live, because only this thread ends it.
+    // SAFETY: the context is live, because only this thread destroys it.
     let _ = unsafe {
         cx.within_real(context.real.0, || {
             leftovers::destroy(cx, left);
             Ok(())
         })
     };
-    // The driver keeps a primary context as long as it has green contexts.
+    // Destroy the green contexts first, because the driver keeps a primary context as long as it
+    // has green contexts.
     let greens_ended = destroy_all_of(cx, id);
     let ended = if context.primary {
         primaries[context.device as usize] = None;
-        // SAFETY: the worker has retained this primary context once.
+        // SAFETY: the worker has retained this primary context once, and releases it once, because
+        // it has just been removed from `primaries`.
         unsafe { cx.driver().cuDevicePrimaryCtxRelease(context.device) }
     } else {
         drop(primaries);
-        // SAFETY: the context was live, and was removed from the tables.
+        // SAFETY: the context was live, and it was removed from the tables, so it's destroyed only
+        // once.
         unsafe { cx.driver().cuCtxDestroy(context.real.0) }
     };
     let ended = greens_ended.and(ended);
     free_all_of(cx, id);
     cx.shared.memory.forget_globals_of_context(id);
-    // If the driver has failed to destroy the context, the context stays charged until the worker
-    // exits.
+    // A context that the driver couldn't destroy stays charged until the worker exits.
     if ended.is_ok() {
         end_charges(cx, id);
         give_back_context(cx, context.device);
@@ -276,7 +283,8 @@ pub(in crate::calls) fn vcuda_ctx_destroy(
     end(deferred, cx, call.ctx, |context| !context.primary, reply);
 }
 
-/// Destroys a context and everything in it, on another thread, and then replies.
+/// Destroys a context and everything in it, on the guest thread's mirror, and then replies. Fails
+/// if `is_meant` returns false for the context.
 fn end(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -296,7 +304,7 @@ fn end(
             return;
         }
     }
-    // From now on, nothing can be queued in the context, so no new wait can begin there.
+    // From this point, nothing can be queued in the context, so no new wait can begin in it.
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
     let over = cx.shared.flight.begin_end_of(id);
     let freeing = deferred.end_of_context(id);

@@ -1,5 +1,6 @@
-//! Green contexts. The guest describes the multiprocessors (SMs) of a green context by a split; the
-//! worker repeats the split, so it passes nothing from the guest to the driver but checked numbers.
+//! Green contexts. The guest describes the multiprocessors (SMs) of a green context as a split of a
+//! device's SMs. The worker splits the SMs in the same way itself, so it passes only checked
+//! numbers from the guest to the driver.
 
 use std::collections::BTreeSet;
 
@@ -31,10 +32,11 @@ use crate::driver::{CuError, CuResult};
 const SM: CUdevResourceType = CUdevResourceType::CU_DEV_RESOURCE_TYPE_SM;
 const DEFAULT_STREAM: u32 = CUgreenCtxCreate_flags::CU_GREEN_CTX_DEFAULT_STREAM.0;
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
-/// CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING and
+/// The flags for splits: CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING and
 /// CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE.
 const SPLIT_FLAGS: u32 = 1 | 2;
-/// The maximum number of descriptors that a session may make, because CUDA can't destroy them.
+/// The maximum number of descriptors that a session may create. A limit is necessary because CUDA
+/// has no function that destroys a descriptor.
 const MAX_DESCRIPTORS: usize = 1 << 16;
 
 const NO_RESOURCE: CUdevResource = CUdevResource {
@@ -43,8 +45,8 @@ const NO_RESOURCE: CUdevResource = CUdevResource {
     __bindgen_anon_1: Union { _oversize: [0; 48] },
 };
 
-/// Fails if the VM's share of the GPU is a percentage of its SMs, which the driver enforces with
-/// MPS. It isn't known whether green contexts respect it.
+/// Fails if MPS limits the VM to a percentage of the GPU's SMs. It isn't known whether green
+/// contexts respect that limit.
 fn refuse_with_mps() -> CuResult {
     match std::env::var_os("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") {
         Some(_) => Err(CuError::NOT_SUPPORTED),
@@ -52,38 +54,42 @@ fn refuse_with_mps() -> CuResult {
     }
 }
 
-/// Returns the number of SMs in a resource, the size of the smallest part, and the alignment of
+/// Returns the number of SMs in a resource, the minimum size of a part of it, and the alignment of
 /// parts. Returns zeros for a remainder without SMs, which the driver marks as invalid.
 fn numbers(resource: &CUdevResource) -> [u32; 3] {
     if resource.type_ != SM {
         return [0; 3];
     }
-    // SAFETY: all variants of the union are plain bytes, of which every value is valid.
+    // SAFETY: all variants of the union consist of plain integers and bytes, for which every bit
+    // pattern is valid.
     let Sms { smCount, minSmPartitionSize, smCoscheduledAlignment } =
         unsafe { resource.__bindgen_anon_1.sm };
     [smCount, minSmPartitionSize, smCoscheduledAlignment]
 }
 
-/// Returns a green context that isn't being destroyed.
+/// Looks up a green context. Fails if it's being destroyed.
 fn named(cx: &Cx<'_>, id: GreenId) -> CuResult<Green> {
     let green = *lock(&cx.shared.tables).greens.get(id)?;
     if green.ending { Err(CuError::CONTEXT_IS_DESTROYED) } else { Ok(green) }
 }
 
-/// Like [`named`], for a call in the green context's primary context, which is entered.
+/// Enters the current context, and looks up a green context in it. Fails if the green context is
+/// being destroyed or belongs to another primary context.
 fn named_here(cx: &Cx<'_>, id: GreenId) -> CuResult<Green> {
     cx.enter()?;
     let green = named(cx, id)?;
     if green.ctx == cx.ctx { Ok(green) } else { Err(CuError::INVALID_CONTEXT) }
 }
 
-/// Returns all SMs of a green context, or of a device. The green context must not be destroyed
-/// meanwhile: the caller must be the ring reader's thread, or hold the lock `green_descriptors`.
+/// Returns all SMs of the green context `source`, or of the device if `source` is 0. The green
+/// context must not be destroyed during the call, so the caller must be the ring reader's thread or
+/// hold the lock `green_descriptors`.
 fn whole(cx: &Cx<'_>, device: i32, source: GreenId) -> CuResult<CUdevResource> {
     refuse_with_mps()?;
     cx.check_device(device)?;
     let mut resource = NO_RESOURCE;
-    // SAFETY: the pointer is to a local variable, and the green context is live.
+    // SAFETY: the driver writes only to a local variable, and the caller ensures that the green
+    // context stays live.
     unsafe {
         match source {
             GreenId(0) => cx.driver().cuDeviceGetDevResource(device, &mut resource, SM)?,
@@ -99,14 +105,15 @@ fn whole(cx: &Cx<'_>, device: i32, source: GreenId) -> CuResult<CUdevResource> {
     Ok(resource)
 }
 
-/// The result of a split.
+/// The groups into which SMs were split, and the SMs that were left over.
 struct Groups {
     made: u32,
     groups: Vec<CUdevResource>,
     rest: CUdevResource,
 }
 
-/// Splits SMs into at most `count` groups, or only counts the possible groups if that is 0.
+/// Splits the SMs `whole` into at most `count` groups. If `count` is 0, only determines the number
+/// of possible groups.
 fn split(
     cx: &Cx<'_>,
     whole: &CUdevResource,
@@ -149,7 +156,7 @@ pub(in crate::calls) fn vcuda_sm_split(
     Ok(api::VcudaSmSplitAnswer { made, group, rest: numbers(&rest) })
 }
 
-/// Returns the resources for a new green context.
+/// Returns the resources for a new green context, which the guest describes by splits.
 fn provided(
     cx: &Cx<'_>,
     device: i32,
@@ -193,15 +200,15 @@ pub(in crate::calls) fn vcuda_green_ctx_create(
     }
     let mut resources = provided(cx, device, &call)?;
     let id = claim(cx, GREENS, call.green)?;
-    // The amount of memory that the driver takes for a green context isn't known, so the charge is
-    // that of a whole context.
+    // Charge a whole context, because the amount of memory that the driver takes for a green
+    // context isn't known.
     let reserved = reserve_context(cx, reservation, device)?;
     charge_green_context(cx)?;
     *descriptors += 1;
     let (mut descriptor, mut real): (_, CUgreenCtx) = (std::ptr::null_mut(), std::ptr::null_mut());
     let count = resources.len() as u32;
-    // SAFETY: the pointers are to local variables, and the array has this many resources, all of
-    // which are from the driver.
+    // SAFETY: the pointers are to local variables. The array has `count` resources, all of which
+    // the driver has returned.
     unsafe {
         let driver = cx.driver();
         driver.cuDevResourceGenerateDesc(&mut descriptor, resources.as_mut_ptr(), count)?;
@@ -211,7 +218,8 @@ pub(in crate::calls) fn vcuda_green_ctx_create(
     Ok(reserved.settle())
 }
 
-/// Begins to destroy the streams of a green context. May be called only on the ring reader's thread.
+/// Removes a green context's streams from the tables, so that no new call can use them. Returns
+/// them for `destroy_streams`. May be called only on the ring reader's thread.
 fn end_streams(cx: &Cx<'_>, green: GreenId) -> Vec<Stream> {
     let mut tables = lock(&cx.shared.tables);
     let ids = tables.streams.iter().filter(|(_, stream)| stream.green == green).map(|(id, _)| id);
@@ -222,22 +230,25 @@ fn end_streams(cx: &Cx<'_>, green: GreenId) -> Vec<Stream> {
     ended
 }
 
-/// Destroys streams that were removed from the tables, after the calls on mirrors that use them.
+/// Destroys streams that were removed from the tables, once the calls on mirrors that use them have
+/// ended.
 fn destroy_streams(cx: &Cx<'_>, ended: Vec<Stream>) {
     for Stream { real, ctx, .. } in ended {
         cx.shared.uses.wait_for_none(Object::stream(real.0));
-        // SAFETY: the stream was live, and no other call can use it any more.
+        // SAFETY: the stream was live, and all calls that used it have ended.
         if unsafe { cx.driver().cuStreamDestroy(real.0) }.is_ok() {
             forget_stream(cx, ctx);
         }
     }
 }
 
-/// Destroys a green context that no call can use any more, unless it has been destroyed meanwhile.
+/// Destroys a green context that no call can use any more. Does nothing if another thread has
+/// already destroyed it.
 fn destroy(cx: &Cx<'_>, id: GreenId) -> CuResult {
     let _one_at_a_time = lock(&cx.shared.green_descriptors);
     let Ok(green) = lock(&cx.shared.tables).greens.take(id) else { return Ok(()) };
-    // SAFETY: the green context was live, and was removed from the tables.
+    // SAFETY: the green context was live, and it was removed from the tables, so it's destroyed
+    // only once.
     unsafe { cx.driver().cuGreenCtxDestroy(green.real.0)? };
     give_back_context(cx, green.device);
     lock(&cx.shared.tables).greens.free(id);
@@ -269,7 +280,7 @@ pub(in crate::calls) fn vcuda_green_ctx_destroy(
 }
 
 /// Destroys the green contexts of a primary context that is being destroyed. The driver keeps the
-/// primary context until then.
+/// primary context until its green contexts have been destroyed.
 pub(in crate::calls) fn destroy_all_of(cx: &Cx<'_>, ctx: ContextId) -> CuResult {
     let ids: Vec<GreenId> = {
         let tables = lock(&cx.shared.tables);
@@ -291,7 +302,8 @@ pub(in crate::calls) fn vcuda_green_ctx_stream_create(
     let id = claim(cx, STREAMS, call.stream)?;
     let reserved = reserve_stream(cx, reservation)?;
     let mut stream = std::ptr::null_mut();
-    // SAFETY: the green context is live, and the pointer is to a local variable.
+    // SAFETY: the green context is live, because objects that a call has looked up aren't destroyed
+    // before the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe {
         let driver = cx.driver();
         driver.cuGreenCtxStreamCreate(&mut stream, green.real.0, NON_BLOCKING, call.priority)?;
@@ -308,7 +320,8 @@ pub(in crate::calls) fn vcuda_green_ctx_record_event(
 ) -> CuResult {
     let green = named_here(cx, call.green)?;
     let event = cx.event_to_record(call.event, Recorded::Unknown)?;
-    // SAFETY: the handles are live.
+    // SAFETY: the green context and the event are live. Their lookup fails once their destruction
+    // has begun, and only the ring reader's thread, which runs this call, begins it.
     unsafe { cx.driver().cuGreenCtxRecordEvent(pass, green.real.0, event) }
 }
 
@@ -317,6 +330,7 @@ pub(in crate::calls) fn vcuda_green_ctx_wait_event(
     call: api::VcudaGreenCtxWaitEvent,
 ) -> CuResult {
     let (green, event) = (named_here(cx, call.green)?, cx.event(call.event)?);
-    // SAFETY: the handles are live.
+    // SAFETY: the green context and the event are live. Their lookup fails once their destruction
+    // has begun, and only the ring reader's thread, which runs this call, begins it.
     unsafe { cx.driver().cuGreenCtxWaitEvent(green.real.0, event) }
 }

@@ -1,8 +1,9 @@
-//! The objects that a context still has when it ends.
+//! Destroys the objects that a context still has when it's destroyed.
 //!
-//! NVIDIA's driver destroys most of them together with the context, but never the graphs that the
-//! worker has built. On an H200, workers crashed after they had left instantiated graphs and arrays to
-//! the driver several times. So the worker destroys everything itself, while the context exists.
+//! NVIDIA's driver destroys most objects together with their context, but never the graphs that the
+//! worker has built. On an H200, workers crashed after they had left instantiated graphs and arrays
+//! to the driver several times. Therefore, the worker destroys all objects itself while the context
+//! still exists.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use crate::calls::tables::handles::{
 use crate::calls::tables::uses::Object;
 use crate::driver::CuResult;
 
-/// Implements [`Listed`] for objects of a context.
+/// Implements [`Listed`] for objects that belong to a context.
 macro_rules! listed {
     ($($object:ident($id:ty) => $kind:expr),* $(,)?) => {
         $(impl Listed<$id> for $object {
@@ -62,7 +63,7 @@ impl<K, H> Listed<K> for OfModule<H> {
 impl Listed<FuncId> for Function {
     fn ctx(&self) -> ContextId {
         match self.owner {
-            // Kernels don't belong to a context, but the functions obtained from them do.
+            // A library's kernel doesn't belong to a context, but a function obtained from it does.
             Owner::Library { .. } if self.is_kernel => ContextId::NONE,
             Owner::Module { ctx, .. } | Owner::Library { ctx, .. } => ctx,
         }
@@ -87,7 +88,7 @@ impl Listed<ValuesId> for Arc<Values> {
 }
 
 /// Implements [`Listed`] for objects that aren't destroyed together with a context, and for objects
-/// whose uses are counted as uses of their context elsewhere.
+/// whose uses are already counted as uses of their context.
 macro_rules! of_no_context {
     ($($object:ty, $id:ty => $kind:expr),* $(,)?) => {
         $(impl Listed<$id> for $object {
@@ -113,18 +114,19 @@ of_no_context! {
 #[cfg(test)]
 of_no_context!(&str, u64 => |_| None, (), u64 => |_| None);
 
-/// Destroys the objects, each before those that it uses. The context must be current, and no
-/// call may use it any more. If a call fails, as all do after a kernel has failed, the driver
-/// destroys the object together with the context.
+/// Destroys the objects, each before the objects that it uses. The context must be current, and no
+/// call may use it any more. Errors are ignored: after a kernel has failed, all these driver calls
+/// fail, and then the driver destroys the objects together with the context.
 pub(in crate::calls) fn destroy(cx: &Cx<'_>, left: Leftovers) {
     let driver = cx.driver();
     let ignore = |_: CuResult| {};
-    // A graph that is still in use is destroyed together with its executable graph.
+    // The values' driver graph may still contain the nodes of an executable graph. If so, it's
+    // destroyed together with that executable graph.
     for values in &left.values {
         graph_values::end(cx, values);
     }
-    // SAFETY: the objects were in the tables until the context began to end. They are in none
-    // now, so nothing destroys them a second time, and all calls that used them have ended.
+    // SAFETY: the objects were removed from the tables when the context began to end, so nothing
+    // destroys them a second time. All calls that used them have ended.
     unsafe {
         for exec in left.graphs {
             ignore(driver.cuGraphExecDestroy(exec.real.0));
@@ -132,7 +134,8 @@ pub(in crate::calls) fn destroy(cx: &Cx<'_>, left: Leftovers) {
         }
         left.textures.into_iter().for_each(|it| ignore(driver.cuTexObjectDestroy(it)));
         left.surfaces.into_iter().for_each(|it| ignore(driver.cuSurfObjectDestroy(it)));
-        // Levels are parts of their mipmapped arrays.
+        // Skip the levels of mipmapped arrays, because they are destroyed with their mipmapped
+        // arrays.
         for array in left.arrays.iter().filter(|array| array.mipmap.is_none()) {
             ignore(driver.cuArrayDestroy(array.real.0));
         }
@@ -144,7 +147,8 @@ pub(in crate::calls) fn destroy(cx: &Cx<'_>, left: Leftovers) {
             ignore(driver.cuEventDestroy(event.real.0));
         }
         left.streams.into_iter().for_each(|it| ignore(driver.cuStreamDestroy(it.0)));
-        // Don't unload modules of libraries, because libraries exist without the context.
+        // Don't unload the modules of libraries, because a library exists independently of the
+        // context.
         for module in left.modules.iter().filter(|module| module.library.is_none()) {
             ignore(driver.cuModuleUnload(module.real.0));
         }

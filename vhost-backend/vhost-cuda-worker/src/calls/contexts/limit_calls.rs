@@ -1,15 +1,15 @@
-//! Keeps a change of a context's limits apart from the calls for which the driver may take local
-//! memory in the context.
+//! Keeps a call that changes a context's limits apart from the calls for which the driver may take
+//! local memory in the context.
 //!
-//! Such a call is charged by the limits, and then the driver takes the memory. A change of a limit
-//! is charged, the driver frees or takes memory, and the charge is adjusted. If such steps were
-//! mixed, the ledger and the driver could end with different amounts. So each context has either
-//! one change in progress, or any number of other calls. The gate holds back all calls that would
-//! break this rule. So no thread waits, and no lock is held while the driver or the broker is
-//! called.
+//! A call of the second kind is first charged according to the limits, and then the driver takes
+//! the memory. A change of a limit is first charged, then the driver takes or frees memory, and
+//! then the charge is adjusted. If these steps of two calls were mixed, the ledger and the driver
+//! could end up with different amounts. Therefore, a context has either one change in progress, or
+//! any number of calls of the other kind. The gate holds calls that would break this rule, so no
+//! thread waits, and no lock is held while the driver or the broker is called.
 //!
-//! Every call that the API table marks as `blocking` was checked for reading or changing a context's
-//! charges around a call of the driver (docs/design/charges.md).
+//! Every call that the API table marks as `blocking` was checked for whether it reads or changes a
+//! context's charges around a driver call (docs/design/charges.md).
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ use crate::calls::lock::lock;
 use crate::calls::tables::id_map::IdMap;
 use crate::waker::Waker;
 
-/// A call's relation to the limits of its context.
+/// How a call depends on the limits of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) enum LimitAccess {
     /// The driver may take local memory for the call.
@@ -30,7 +30,8 @@ pub(in crate::calls) enum LimitAccess {
 }
 
 impl LimitAccess {
-    /// Returns the relation of a call with this `charges=` in the API table.
+    /// Returns how a call with this value of `charges=` in the API table depends on limits, or
+    /// `None` if it doesn't.
     pub(in crate::calls) const fn of(charges: Charges) -> Option<Self> {
         match charges {
             Charges::Local | Charges::Graph => Some(Self::Use),
@@ -40,21 +41,22 @@ impl LimitAccess {
     }
 }
 
-/// The calls in progress on mirrors in one context, of which there is at least one.
+/// The calls in progress on mirrors in one context. There is at least one.
 enum InProgress {
     Uses(usize),
     Change,
 }
 
-/// The calls in progress on mirrors that use or change limits, by context. Those that run on the
-/// ring reader's thread needn't be listed, because only that thread lets calls begin.
+/// The calls in progress on mirrors that use or change limits, by context. Calls on the ring
+/// reader's thread needn't be listed, because no other call can begin while that thread is busy
+/// with one.
 pub(in crate::calls) struct LimitCalls {
     contexts: Arc<Mutex<IdMap<ContextId, InProgress>>>,
     /// Wakes the ring reader.
     waker: Waker,
 }
 
-/// One call in progress. Dropping this value ends it.
+/// One call in progress. Dropping this value removes it from the calls in progress.
 #[must_use]
 pub(in crate::calls) struct LimitCall {
     contexts: Arc<Mutex<IdMap<ContextId, InProgress>>>,
@@ -67,7 +69,7 @@ impl LimitCalls {
         Self { contexts: Arc::default(), waker }
     }
 
-    /// Returns whether a call may begin in a context.
+    /// Returns whether a call with this access to limits may begin in a context.
     pub(in crate::calls) fn lets_begin(&self, ctx: ContextId, access: LimitAccess) -> bool {
         match (lock(&self.contexts).get(&ctx), access) {
             (None, _) | (Some(InProgress::Uses(_)), LimitAccess::Use) => true,
@@ -80,8 +82,8 @@ impl LimitCalls {
         lock(&self.contexts).values().any(|calls| matches!(calls, InProgress::Change))
     }
 
-    /// Begins a call that the gate has let begin, or returns `None` if it may not begin after all.
-    /// Only the ring reader's thread may do this.
+    /// Records that a call begins, after the gate has let it begin. Returns `None` if the calls in
+    /// progress don't allow that. Only the ring reader's thread may call this.
     pub(in crate::calls) fn begin(&self, ctx: ContextId, access: LimitAccess) -> Option<LimitCall> {
         let mut contexts = lock(&self.contexts);
         let begun = match (contexts.get(&ctx), access) {
@@ -104,7 +106,7 @@ impl Drop for LimitCall {
             _ => {
                 contexts.remove(&self.ctx);
                 drop(contexts);
-                // Wake the ring reader, because the gate may hold calls that may begin now.
+                // Wake the ring reader, because the gate may hold calls that can begin now.
                 self.waker.wake();
             }
         }

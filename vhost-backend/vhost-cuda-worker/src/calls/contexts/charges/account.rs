@@ -1,8 +1,9 @@
 //! Tracks the resources that a context uses besides its allocations (code, heap, stacks, streams,
 //! graphs), and computes the device memory that they take.
 //!
-//! The constants were measured on NVIDIA's driver (docs/memory.md). The driver doesn't report this
-//! memory, and returns some of it only when the context is destroyed.
+//! The constants were measured on NVIDIA's driver (docs/memory.md). The driver doesn't report how
+//! much memory it uses for these resources, and frees some of that memory only when the context is
+//! destroyed.
 
 use host_ipc::messages::Charge;
 
@@ -14,19 +15,20 @@ pub(super) const GRANULE: u64 = 2 * MIB;
 pub(super) const DEFAULT_STACK: u64 = 1024;
 /// The CU_LIMIT_MALLOC_HEAP_SIZE of a new context, in bytes.
 pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
-/// A context comes with room for this many bytes of code and variables. Only bytes beyond that are
+/// Bytes of code and variables for which every context already has room. Only bytes beyond that are
 /// charged.
 const SMALL_MODULES: u64 = 256 << 10;
 /// The CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT of a new context.
 const DEFAULT_PENDING: u64 = 2048;
-/// Bytes per launch that a kernel has made and that hasn't begun. On an H200, the driver took up to
-/// 9472 bytes for each, at the first launch of a kernel whose module can launch others.
+/// Bytes for each launch that a kernel has made and that hasn't begun. On an H200, the driver took
+/// up to 9472 bytes for each, at the first launch of a kernel whose module can launch other
+/// kernels.
 const PENDING_LAUNCH: u64 = 9728;
 /// The smallest heap, in bytes. The driver raises lower limits.
 const LEAST_HEAP: u64 = 4 * MIB;
-/// Bytes for the driver's functions with which kernels print or launch others: on an H200, the
-/// driver took 82 MiB for a context's first kernel that prints, and 100 MiB for the first that
-/// launches others, which includes [`DEFAULT_PENDING`] launches.
+/// Bytes for the driver's functions with which kernels print or launch other kernels. On an H200,
+/// the driver took 82 MiB for a context's first kernel that prints. It took 100 MiB for the first
+/// kernel that launches others, which includes memory for [`DEFAULT_PENDING`] launches.
 const DEVICE_RUNTIME: u64 = 102 * MIB;
 /// Bytes that the malloc heap takes beyond its limit once a loaded module uses it: 138 MiB when the
 /// module is loaded, and 2 MiB at the first launch.
@@ -34,22 +36,24 @@ const HEAP_EXTRA: u64 = 140 * MIB;
 /// Bytes per stream. The charge depends on the largest number of streams that have existed at once,
 /// because the driver keeps the memory of destroyed streams.
 const STREAM: u64 = 560 << 10;
-/// A context comes with room for this many streams. Only further streams are charged.
+/// The number of streams for which every context already has room. Only further streams are
+/// charged.
 const FEW_STREAMS: u64 = 4;
-/// Bytes per node of an instantiated graph, without the node's parameters.
+/// Bytes per node of an instantiated graph, in addition to the node's parameters.
 const GRAPH_NODE: u64 = 2304;
-/// Bytes per branch of an instantiated graph, besides those of its nodes. On an H200, the driver
-/// took up to 115,990 bytes for each branch of 100 graphs, whether each graph had 1, 16, or 33
-/// branches.
+/// Bytes per branch of an instantiated graph, in addition to those of its nodes. On an H200, the
+/// driver took up to 115,990 bytes for each branch. This was measured with 100 graphs of 1, 16, and
+/// 33 branches each, with about the same result.
 const BRANCH: u64 = 114 << 10;
-/// Bytes that the driver keeps for each green context until the primary context is destroyed, and
-/// the additional bytes that it takes for the first green context. On an H200, it kept 42 MiB for
-/// 10 green contexts, and 402 MiB for 100, each destroyed before the next was created.
+/// Bytes that the driver keeps for each green context until the primary context is destroyed
+/// (`GREEN_CONTEXT`), and the additional bytes that it takes for the first one
+/// (`FIRST_GREEN_CONTEXT`). On an H200, the driver kept 42 MiB for 10 green contexts, and 402 MiB
+/// for 100, although each was destroyed before the next was created.
 const GREEN_CONTEXT: u64 = 4 * MIB;
 const FIRST_GREEN_CONTEXT: u64 = 2 * MIB;
-/// A context comes with room for this many bytes of graphs: 100 nodes. Only further bytes are
-/// charged. The charge depends on the largest number of bytes that have existed at once, because
-/// the driver keeps the memory of destroyed graphs.
+/// Bytes of instantiated graphs for which every context already has room, enough for 100 nodes.
+/// Only further bytes are charged. The charge depends on the largest number of bytes that have
+/// existed at once, because the driver keeps the memory of destroyed graphs.
 const SMALL_GRAPHS: u64 = 100 * GRAPH_NODE;
 
 /// The resources that a context uses besides its allocations, from which its charges are computed.
@@ -59,20 +63,21 @@ pub(super) struct Terms {
     pub modules: u64,
     /// The context's CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
     pub heap: u64,
-    /// The number of modules and libraries whose kernels may call malloc. It includes loads in
-    /// progress, loads that the driver has refused, and unloaded modules, because the driver never
-    /// frees the heap.
+    /// The number of modules and libraries whose kernels may call malloc. The number includes loads
+    /// in progress, loads that the driver has refused, and modules that were unloaded, because the
+    /// driver never frees the heap.
     pub heap_users: u64,
-    /// The number of modules and libraries whose kernels may print or may launch kernels, counted
-    /// in the same way as `heap_users`.
+    /// The number of modules and libraries whose kernels may print or may launch other kernels. It
+    /// also includes loads in progress, loads that the driver has refused, and modules that were
+    /// unloaded.
     pub runtime_users: u64,
     /// The context's CU_LIMIT_STACK_SIZE, in bytes per thread.
     pub stack: u64,
     /// The context's CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT.
     pub pending: u64,
-    /// The most local memory per thread, in bytes, that a kernel needs that was launched since the
-    /// stack limit was last set. Includes earlier kernels if some may have been running when the
-    /// limit was set.
+    /// Bytes of local memory per thread: the most that any kernel needs that was launched since the
+    /// stack limit was last set. If earlier kernels may have been running when the limit was set,
+    /// they are included, too.
     pub local: u64,
     /// The number of streams that exist now.
     pub streams: u64,
@@ -112,13 +117,14 @@ pub(super) const KINDS: [Charge; 6] = [
     Charge::Local,
     Charge::Stream,
     Charge::Graph,
-    // Besides the charge for each context.
+    // In addition to the fixed charge for each context, green contexts count as
+    // [`Charge::Context`].
     Charge::Context,
 ];
 
 impl Terms {
-    /// Returns the number of bytes to charge for this kind. `threads` is the number of threads that
-    /// the device can run at once.
+    /// Returns the number of bytes to charge for resources of this kind. `threads` is the number of
+    /// threads that the device can run at once.
     pub(super) fn due(&self, kind: Charge, threads: u64) -> u64 {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
@@ -148,8 +154,8 @@ impl Terms {
         }
     }
 
-    /// Returns the bytes per thread that the driver reserves for stacks and local memory. It rounds
-    /// them up to 16.
+    /// Returns the bytes per thread that the driver reserves for stacks and local memory. The
+    /// driver rounds the number up to a multiple of 16.
     pub(super) fn per_thread(&self) -> u64 {
         let bytes = self.stack.max(self.local).max(DEFAULT_STACK);
         bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX)
@@ -173,11 +179,12 @@ impl Terms {
 pub(in crate::calls) struct GraphSize {
     /// The number of nodes, including those in bodies of conditional nodes.
     pub nodes: usize,
-    /// The longest parameters of a node in bytes. A program can change the parameters of each node,
-    /// so every node counts with this many.
+    /// The size of the parameters of the node with the most parameters, in bytes. A program can
+    /// change the parameters of each node, so every node counts with this many bytes.
     pub parameters: usize,
-    /// The number of nodes that aren't the first to follow a single other node. The driver can run
-    /// them beside others, for which it takes memory.
+    /// The number of nodes that don't continue the branch of an earlier node. A node continues a
+    /// branch if it depends on exactly one node, and is the first node that does so. The driver can
+    /// run branches at the same time, and takes memory for each.
     pub branches: usize,
 }
 
@@ -226,7 +233,8 @@ mod tests {
         for (local, mib) in [(512, 0), (4096, 792), (262_144, 67_320)] {
             due(Charge::Local, mib, |terms| terms.local = local);
         }
-        // The charge follows the larger of the stack limit and the local memory.
+        // The charge depends on the larger of the stack limit and the local memory that kernels
+        // need.
         due(Charge::Local, 1848, |terms| (terms.stack, terms.local) = (2048, 8192));
     }
 
@@ -235,7 +243,7 @@ mod tests {
         due(Charge::Heap, 0, |terms| terms.heap = 1 << 30);
         due(Charge::Heap, 1164, |terms| (terms.heap, terms.heap_users) = (1 << 30, 1));
         due(Charge::Heap, 148, |terms| terms.heap_users = 2);
-        // The driver raises the limit.
+        // The driver raises a limit that is below the smallest heap.
         due(Charge::Heap, 144, |terms| (terms.heap, terms.heap_users) = (0, 1));
     }
 
@@ -270,8 +278,8 @@ mod tests {
         due(Charge::Graph, 62, |terms| terms.add_graph(graph(10_000, 4096)));
     }
 
-    /// The amounts that the driver took on an H200, in MiB, for graphs with this many nodes and
-    /// branches each.
+    /// Compares the charges for graphs with the amounts in MiB that the driver took on an H200.
+    /// Each case has a number of graphs, and the number of nodes and branches of each graph.
     #[test]
     fn graphs_are_charged_for_at_least_what_the_driver_takes() {
         for (graphs, nodes, branches, taken) in [
@@ -303,7 +311,8 @@ mod tests {
         }
     }
 
-    /// The amounts that the driver kept for green contexts on an H200, in MiB.
+    /// Compares the charges for green contexts with the amounts in MiB that the driver kept on an
+    /// H200.
     #[test]
     fn green_contexts_stay_charged() {
         for (created, kept) in [(0, 0), (1, 6), (10, 42), (100, 402)] {

@@ -1,9 +1,9 @@
 //! Computes the device memory that a cubin takes when it is loaded.
 //!
 //! The file comes from a guest, which can write any name, type or flag into it. The driver's rules
-//! for what it loads aren't documented. So a section counts if its type, its flags, its name or a
-//! symbol in it suggests that the driver might give it memory, and a file that isn't well-formed is
-//! refused.
+//! for what it loads aren't documented. Therefore, a section counts if its type, its flags, its
+//! name or a symbol in it suggests that the driver might give it memory, and the worker refuses a
+//! file that isn't well-formed.
 
 mod local;
 mod section;
@@ -23,13 +23,13 @@ pub(super) use self::section::Damaged;
 use self::section::{Header, LE, Memory, Section, Sections};
 use super::taken::{Footprint, MAX_KERNELS, name_hash};
 
-/// The most sections that a cubin can have. This limits the memory that parsing takes.
+/// The maximum number of sections in a cubin, which limits the memory that parsing takes.
 const MAX_SECTIONS: usize = 1 << 20;
 
 /// Part of an entry in the string table of each cubin whose kernels call printf.
 const VPRINTF: &[u8] = b"vprintf";
-/// Parts of the names of driver functions with which kernels launch others, and of those in
-/// `libcudadevrt` that call them.
+/// Parts of the names of the driver's functions with which kernels launch other kernels, and of the
+/// functions in `libcudadevrt` that call them.
 pub(super) const LAUNCHES: [&[u8]; 3] = [b"__cuda_syscall_cnp", b"__cudaCDP", b"cudaLaunchDevice"];
 
 /// Computes the device memory that a cubin takes.
@@ -58,7 +58,8 @@ pub(super) fn footprint(bytes: &[u8]) -> Result<Footprint, Damaged> {
     }
     let functions: HashSet<&[u8]> =
         sections.iter().filter(|section| section.size > 0).filter_map(Section::function).collect();
-    // A kernel's parameters have a section with its name. Other functions don't have one.
+    // A function is a kernel if the cubin has a section for parameters with the function's name.
+    // Functions that aren't kernels don't have such a section.
     let kernels: HashSet<&[u8]> = sections.iter().filter_map(Section::kernel).collect();
     let known = add_sections(&mut found, &sections, &functions, &kernels)?;
     let both: HashSet<&[u8]> = kernels.intersection(&functions).copied().collect();
@@ -70,9 +71,10 @@ pub(super) fn footprint(bytes: &[u8]) -> Result<Footprint, Damaged> {
     Ok(found)
 }
 
-/// Reads a symbol table. Checks that symbols are within their sections, counts variables without a
-/// section, and finds out whether kernels may call malloc. The session's calls may use the addresses
-/// and lengths that the driver returns for variables, so these must be those of the sections.
+/// Reads a symbol table. Checks that symbols are within their sections, adds the variables that
+/// have no section to `found`, and finds out whether kernels may call malloc. The check matters
+/// because the session's calls may use the addresses and lengths that the driver returns for
+/// variables, so variables must lie within their sections.
 fn add_symbols(
     found: &mut Footprint,
     sections: &mut [Section<'_>],
@@ -93,16 +95,17 @@ fn add_symbols(
         let end = symbol.st_value(LE).checked_add(symbol.st_size(LE)).ok_or(DAMAGED)?;
         match symbols.symbol_section(LE, symbol, index).map_err(|_| DAMAGED)? {
             Some(index) => sections.get_mut(index.0).ok_or(DAMAGED)?.extend_to(end)?,
-            // A linked cubin leaves only driver functions undefined.
+            // An undefined symbol is a function of the driver, because linking a cubin leaves only
+            // those undefined.
             None if symbol.is_undefined(LE) => found.uses_heap |= allocates(name),
-            // A variable without a section. The driver chooses its place.
+            // A common symbol is a variable without a section. The driver chooses where to put it.
             None if symbol.is_common(LE) => {
                 found.data = found.data.saturating_add(symbol.st_size(LE));
             }
-            // The name of a source file.
+            // An absolute symbol with the value 0 is the name of a source file.
             None if end == 0 => {}
-            // The driver might return this number, which the guest has chosen, as a variable's
-            // address.
+            // The driver might return an absolute symbol's value, which the guest has chosen, as a
+            // variable's address.
             None => return Err(Damaged("a symbol with an absolute address")),
         }
     }
@@ -115,8 +118,8 @@ pub(super) fn allocates(name: &[u8]) -> bool {
     name.windows(6).any(|part| part.eq_ignore_ascii_case(b"malloc"))
 }
 
-/// Adds the memory of all sections to `found`. Returns the total number of bytes, including memory
-/// that the driver allocates per block or launch.
+/// Adds the memory of all sections to `found`. Returns the total size in bytes, which also includes
+/// memory that the driver allocates per block or launch and that isn't added to `found`.
 fn add_sections(
     found: &mut Footprint,
     sections: &[Section<'_>],
@@ -134,8 +137,8 @@ fn add_sections(
         let taken = section.taken().ok_or(Damaged("a section is too large"))?;
         total = total.saturating_add(taken);
         match memory {
-            // Only one section per function can describe memory of its launches. Others count as
-            // data.
+            // Only one section of a given name can describe memory that launches take. Further
+            // sections with the same name count as data.
             Memory::OfLaunches if of_launches.insert(section.name) => {}
             Memory::Code(function) if one_by_one && kernels.contains(function) => {
                 found.kernels.push((name_hash(function), taken));
@@ -148,8 +151,8 @@ fn add_sections(
     Ok(total)
 }
 
-/// Returns the number of bytes that the file's segments take. Leaves out the table of segments,
-/// which a segment contains, too.
+/// Returns the number of bytes that the file's loadable segments take, without the table of
+/// segments, which a segment contains, too.
 fn mapped(header: &Header, bytes: &[u8]) -> Result<u64, Damaged> {
     const DAMAGED: Damaged = Damaged("its table of segments");
     let segments = header.program_headers(LE, bytes).map_err(|_| DAMAGED)?;

@@ -1,5 +1,5 @@
-//! Charges for libraries with eager loading, for which the driver loads each library into every
-//! context: into those that exist when the library is loaded, and into each new one.
+//! Charges for libraries with eager loading. In that mode, the driver loads each library into every
+//! context that exists at the time, and into each context that is created later.
 
 use protocol::ids::ContextId;
 
@@ -10,8 +10,8 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
 use crate::driver::CuResult;
 
-/// Charges all contexts for a library, and calls `load`, which passes it to the driver. No context
-/// can begin meanwhile.
+/// Charges all contexts for a library, and calls `load`, which passes the library to the driver. No
+/// context can be created in the meantime, because creating one requires the lock held here.
 pub(super) fn load_everywhere<T>(
     cx: &Cx<'_>,
     library: &Load,
@@ -30,14 +30,14 @@ pub(super) fn load_everywhere<T>(
     Ok(result)
 }
 
-/// Stops charging new contexts for a library, after it was unloaded.
+/// Stops charging new contexts for a library, after the library was unloaded.
 pub(super) fn forget_everywhere(cx: &Cx<'_>, library: &Load) {
     lock(&cx.shared.charges.loads.everywhere).retain(|loaded| !loaded.is(library));
 }
 
-/// Starts counting a new context's resources, with the memory for the context itself already
-/// reserved, charges it for the libraries that are loaded everywhere, and calls `create`, which
-/// makes the driver create the context.
+/// Starts counting a new context's resources, charges the context for the libraries that are loaded
+/// into every context, and calls `create`, which makes the driver create the context. The memory
+/// for the context itself must already be reserved.
 pub(in crate::calls) fn begin_context<T>(
     cx: &Cx<'_>,
     ctx: ContextId,

@@ -3,9 +3,9 @@
 //!
 //! An image is a cubin, PTX text, or a fatbin that contains several of either. From a fatbin, the
 //! driver picks one entry that suits the device. The worker can't know which one, so it uses the
-//! largest. Entries that suit none of the session's devices, and entries of kinds other than cubins
-//! and PTX, were left out of the image before (`calls::image`), so the driver gets only what was
-//! counted here.
+//! largest. The image no longer contains entries that suit none of the session's devices, or
+//! entries that are neither cubins nor PTX (`calls::code::image` removes them). So the driver gets
+//! only entries that this module has counted.
 
 use cuda_api::fatbin::{Decompressor, ELF_MAGIC, FATBIN_MAGIC, Fatbin, FatbinError, Kind};
 use cuda_api::ptx_image;
@@ -27,8 +27,8 @@ pub(super) enum Unreadable {
     Ptx(#[from] ptx::Unreadable),
     #[error(transparent)]
     Fatbin(#[from] FatbinError),
-    /// An entry of a fatbin isn't what its kind says, so the driver might take it for something
-    /// else.
+    /// The contents of a fatbin's entry don't match the kind that the entry declares, so the driver
+    /// might treat them as another kind.
     #[error("an entry of the fatbin is neither a cubin nor PTX text")]
     Entry,
 }
@@ -71,8 +71,8 @@ pub(super) fn footprint(
     Ok(largest)
 }
 
-/// Returns an upper bound for the device memory that an ELF file takes. The file may contain PTX,
-/// which softgpu loads. NVIDIA's driver loads it as a cubin.
+/// Returns an upper bound for the device memory that an ELF file takes. If the file contains PTX,
+/// softgpu loads the PTX, and NVIDIA's driver loads the file as a cubin.
 fn of_elf(bytes: &[u8]) -> Result<Footprint, Unreadable> {
     let mut ptx = Footprint::default();
     for text in ptx_image::texts(bytes) {
@@ -82,23 +82,24 @@ fn of_elf(bytes: &[u8]) -> Result<Footprint, Unreadable> {
 }
 
 /// Returns an upper bound for the device memory that PTX text takes. The size of the compiled code
-/// isn't known yet, so the length of the text is used for it: compilers generate PTX text that is
-/// longer than the resulting code.
+/// isn't known yet. The length of the text is used instead, because the PTX text that compilers
+/// generate is longer than the resulting code.
 fn of_ptx(text: &[u8]) -> Result<Footprint, Unreadable> {
-    // The driver stops reading at the first zero byte.
+    // Ignore the text after the first zero byte, where the driver stops reading.
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     if !is_text(text) {
         return Err(Unreadable::Entry);
     }
     let ptx::Variables { bytes: data, uses_heap, may_print, may_launch } = ptx::variables(text)?;
-    // The driver compiles the text itself, so what it reports of the kernels' local memory is true.
+    // The local memory that kernels declare needn't be counted here. The driver compiles the text
+    // itself, so it reports their local memory correctly.
     let code = text.len() as u64;
     Ok(Footprint { data, code, uses_heap, may_print, may_launch, ..Footprint::default() })
 }
 
-/// Returns whether an image is text. Bytes of characters that aren't ASCII can occur in PTX, in the
-/// names of source files. No other format that the driver knows is text: they begin with other
-/// bytes, or contain control characters.
+/// Returns whether an image is text. PTX can contain bytes of characters that aren't ASCII, in the
+/// names of source files. Images in other formats aren't text: they begin with a byte that isn't
+/// ASCII, or contain control characters.
 pub(in crate::calls) fn is_text(text: &[u8]) -> bool {
     let starts = text.first().is_some_and(|byte| byte.is_ascii());
     starts && !text.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
@@ -145,7 +146,7 @@ pub(super) mod tests {
         super::super::cubin::tests::cubin(&[(".nv.global", 2, bytes)])
     }
 
-    /// Calls `each` with all files in a folder, or with a file.
+    /// Calls `each` with `path`, if it's a file, or with all files in the folder.
     fn walk(path: &Path, each: &mut impl FnMut(&Path)) {
         if !path.is_dir() {
             return each(path);
@@ -155,7 +156,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Checks images that NVIDIA's tools have made; see tests/README.md.
+    /// Checks images that NVIDIA's tools have generated; see tests/README.md.
     #[test]
     #[ignore = "needs a folder with libraries, VIRTIO_CUDA_IMAGES"]
     fn images_in_real_libraries_are_accepted() {
@@ -165,7 +166,8 @@ pub(super) mod tests {
         walk(Path::new(&folder), &mut |file| {
             let bytes = std::fs::read(file).unwrap();
             for at in memchr::memmem::find_iter(&bytes, &FATBIN_MAGIC.to_le_bytes()) {
-                // The number also occurs in code, but not before the version and the header's length.
+                // The magic number also occurs in code, but the version and the header's length
+                // don't follow it there.
                 let Ok(fatbin) = Fatbin::parse(&bytes[at..]) else {
                     assert!(
                         !bytes[at + 4..].starts_with(&[1, 0, 16, 0]),
@@ -178,7 +180,8 @@ pub(super) mod tests {
                     let mut check = || {
                         let entry = entry.as_ref().map_err(|error| (0, error.to_string()))?;
                         if matches!(entry.kind, Kind::Other(_)) {
-                            // These are left out of what the driver gets.
+                            // The worker removes entries of other kinds before the driver gets the
+                            // image.
                             others += 1;
                             return Ok(());
                         }
@@ -225,11 +228,12 @@ pub(super) mod tests {
         let file = |text: &[u8]| ptx_image::wrap(text, 90, Linking::Complete);
         let found = footprint(&file(&text)).unwrap();
         assert_eq!((found.data, found.code, found.uses_heap), (alone.data, alone.code, true));
-        // nvJitLink's result has the variables of several such files.
+        // A file that nvJitLink has generated can contain several ELF files with PTX, and the
+        // variables of all of them count.
         let both = [file(&text), ptx_image::wrap(&ptx(2 << 20), 90, Linking::Input)].concat();
         assert_eq!(footprint(&both).unwrap().data, 7 << 20);
         assert_eq!(footprint(&file(b".version 8.0 /*")), Err(CuError::INVALID_PTX));
-        // An NVIDIA driver would load the file's other contents.
+        // NVIDIA's driver would load the cubin's contents, and softgpu the PTX, so both count.
         let cubin = [machine_code(9 << 20), file(&text)].concat();
         let found = footprint(&cubin).unwrap();
         assert_eq!((found.data, found.uses_heap), (9 << 20, true));

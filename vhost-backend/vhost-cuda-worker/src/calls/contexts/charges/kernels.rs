@@ -16,9 +16,9 @@ use crate::driver::CuResult;
 const LOCAL_SIZE_BYTES: CUfunction_attribute =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
 
-/// Returns the CUfunction for a guest's function, or for a guest's kernel in the current context.
-/// The driver can launch a CUkernel directly, but reports attributes and occupancy only for a
-/// CUfunction.
+/// Returns the CUfunction for one of the guest's functions. If `id` is a kernel of a library,
+/// returns its function in the current context. The driver can launch a CUkernel directly, but
+/// reports attributes and occupancy only for a CUfunction.
 pub(in crate::calls) fn func(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -28,9 +28,9 @@ pub(in crate::calls) fn func(
     function_of(cx, reservation, &function)
 }
 
-/// Like [`func`], for a function that has already been looked up. For a kernel, cuKernelGetFunction
-/// makes the driver load the library into the context, and using the result loads the kernel's
-/// code, so both are charged first.
+/// Returns the CUfunction for a function that [`func`] or its caller has looked up. For a kernel of
+/// a library, first charges for the library and for the kernel's code, because cuKernelGetFunction
+/// makes the driver load the library into the context, and using the result loads the code.
 pub(in crate::calls) fn function_of(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -42,14 +42,15 @@ pub(in crate::calls) fn function_of(
     cx.enter()?;
     let settled = reserve_code(cx, reservation, function)?;
     let mut of_context = std::ptr::null_mut();
-    // SAFETY: the kernel is live, and the pointer is to a local variable.
+    // SAFETY: the kernel is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe { cx.driver().cuKernelGetFunction(&mut of_context, function.real.0.cast())? };
     Ok((of_context, settled))
 }
 
 /// Charges the current context for a library's variables and a kernel's code, before the kernel is
-/// used there. Functions from modules don't need this: their variables and code were charged before
-/// the function was created.
+/// used in that context. Functions from modules don't need this, because their variables and code
+/// were charged before the function was created.
 fn reserve_code(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -59,8 +60,9 @@ fn reserve_code(
     reserve_kernel(cx, reservation, cx.ctx, &kernel.load, kernel.code)
 }
 
-/// Charges the current context for a library's variables and the code of its kernel with this name,
-/// before the driver describes the kernel's parameters, for which it loads them.
+/// Charges the current context for a library's variables and for the code of the library's kernel
+/// `name`. Must be called before the driver describes the kernel's parameters, because the driver
+/// loads the variables and the code for that.
 pub(in crate::calls) fn reserve_listed(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -71,8 +73,9 @@ pub(in crate::calls) fn reserve_listed(
     reserve_kernel(cx, reservation, cx.ctx, library, library.code_of(name))
 }
 
-/// Charges all contexts on a device for a library's variables and a kernel's code, before a call
-/// for the kernel and the device makes the driver load them.
+/// Charges all contexts on a device for a library's variables and a kernel's code. Must be called
+/// before a driver call that takes the kernel and the device, because that call makes the driver
+/// load the variables and the code.
 pub(in crate::calls) fn reserve_kernel_on(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -120,7 +123,7 @@ pub(in crate::calls) fn reserve_need(
     Ok(reservation.charged())
 }
 
-/// A kernel whose local memory the current context has been charged for.
+/// A kernel that a launch may use, because the current context is charged for its local memory.
 pub(in crate::calls) struct Admitted {
     pub function: Function,
     pub need: Need,
@@ -130,7 +133,7 @@ pub(in crate::calls) struct Admitted {
 /// Checks and charges a launch for which the driver may allocate device memory: the first launch of
 /// a kernel, a launch that needs more local memory than its context has, or any launch while the
 /// session has several contexts. The caller must launch the function in the result, because the
-/// guest may have reused `id` for another function meanwhile.
+/// guest may have reused `id` for another function in the meantime.
 #[cold]
 pub(in crate::calls) fn admit_kernel(
     cx: &Cx<'_>,
@@ -139,12 +142,14 @@ pub(in crate::calls) fn admit_kernel(
 ) -> CuResult<Admitted> {
     let function = lock(&cx.shared.tables).functions.get(id)?.clone();
     let mut local = 0;
-    // SAFETY: the function is live, and the pointer is to a local variable.
+    // SAFETY: `function_of` returns a live function, and the driver writes only to a local
+    // variable.
     unsafe {
         let (real, _) = function_of(cx, reservation.code(), &function)?;
         cx.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
     }
-    // The driver may take as much as the image says, even if it reports less.
+    // Charge for the larger amount, because the driver may take as much as the image declares even
+    // if it reports less.
     let local = function.load.local_of(function.code, local.max(0) as u64);
     let need = Need::of_kernel(local);
     let settled = reserve_need(cx, reservation, need)?;

@@ -14,19 +14,20 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// The largest printf buffer that a guest can set, in bytes. The buffer is host memory, and the
-/// worker must be able to keep its contents until the guest fetches them.
+/// The largest printf buffer that a guest can set, in bytes. The buffer is host memory. The limit
+/// also ensures that the worker can keep the buffer's contents until the guest fetches them.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
-/// The largest depth up to which kernels can wait for the kernels that they launch. It is the
-/// default, which a context's charge includes. On GPUs with such waits, each further level takes
-/// memory for the state of all threads.
+/// The maximum nesting depth at which kernels can wait for kernels that they have launched. It
+/// equals the default, which a context's charge includes. On GPUs with this feature, each further
+/// level would take memory for the state of all threads.
 const MAX_SYNC_DEPTH: usize = 2;
-/// The first compute capability without such waits.
+/// The first compute capability (90 for 9.0) of GPUs on which kernels can't wait for kernels that
+/// they have launched.
 const WITHOUT_SYNC_DEPTH: u32 = 90;
-/// The largest limit that a guest can set for pending launches made by kernels: eight times the
-/// default.
+/// The maximum that a guest can set for pending launches made by kernels, eight times the default.
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
-/// The largest granularity with which the L2 cache fetches memory, in bytes.
+/// The maximum that a guest can set for the granularity with which the L2 cache fetches memory, in
+/// bytes.
 const MAX_L2_FETCH_GRANULARITY: usize = 128;
 
 /// A limit that takes device memory.
@@ -54,16 +55,17 @@ impl Charged {
     }
 }
 
-/// Checks a limit and its new value. Returns the limit if it takes device memory. Limits that aren't
-/// listed here are refused. `waits` says whether kernels can wait for the kernels that they launch.
+/// Checks a limit and its new value. Returns the limit if it takes device memory. Refuses limits
+/// that don't occur in this function. `waits` says whether kernels can wait for kernels that they
+/// have launched.
 fn checked(limit: CUlimit, value: usize, waits: bool) -> CuResult<Option<Charged>> {
     let refused = |most, error| if value > most { Err(error) } else { Ok(None) };
     match limit {
         CUlimit::CU_LIMIT_STACK_SIZE => Ok(Some(Charged::Stack)),
         CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE => Ok(Some(Charged::Heap)),
         CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE => refused(MAX_PRINTF_FIFO, CuError::INVALID_VALUE),
-        // If the driver can't allocate memory for the sync depth or for pending launches, it
-        // returns CUDA_ERROR_OUT_OF_MEMORY, so return the same error here.
+        // Return the error that the driver returns if it can't allocate memory for the sync depth
+        // or for pending launches, CUDA_ERROR_OUT_OF_MEMORY.
         CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH if waits => {
             refused(MAX_SYNC_DEPTH, CuError::OUT_OF_MEMORY)
         }
@@ -73,11 +75,12 @@ fn checked(limit: CUlimit, value: usize, waits: bool) -> CuResult<Option<Charged
         CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY => {
             refused(MAX_L2_FETCH_GRANULARITY, CuError::INVALID_VALUE)
         }
-        // Data that persists in the cache stays there during other VMs' windows, and slows them
-        // down. A MIG slice doesn't have this feature, either.
+        // Refuse to set cache aside for persisting data, because the data would stay there during
+        // other VMs' windows and slow those VMs down. A MIG slice doesn't have this feature,
+        // either.
         CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE => refused(0, CuError::UNSUPPORTED_LIMIT),
-        // The GPU has no sync depth, the size of shared memory can only be queried, and the CIG
-        // limits belong to contexts that share a GPU with graphics.
+        // None of these limits can be set: the GPU has no sync depth, the size of shared memory can
+        // only be queried, and the CIG limits belong to contexts that share a GPU with graphics.
         CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
         | CUlimit::CU_LIMIT_SHMEM_SIZE
         | CUlimit::CU_LIMIT_CIG_ENABLED
@@ -86,7 +89,8 @@ fn checked(limit: CUlimit, value: usize, waits: bool) -> CuResult<Option<Charged
     }
 }
 
-/// Returns whether kernels can wait for the kernels that they launch, on the current context's GPU.
+/// Returns whether kernels can wait for kernels that they have launched, on the current context's
+/// GPU.
 fn has_sync_depth(cx: &Cx<'_>) -> bool {
     let device = lock(&cx.shared.tables).device_of(cx.ctx);
     let devices = cx.shared.charges.devices(cx.driver(), cx.shared.devices);
@@ -94,8 +98,8 @@ fn has_sync_depth(cx: &Cx<'_>) -> bool {
     device.is_some_and(|device| device.capability < WITHOUT_SYNC_DEPTH)
 }
 
-/// Sets a limit. The gate lets no other call that uses or changes a limit run in the context
-/// meanwhile (see [`crate::calls::contexts::limit_calls`]).
+/// Sets a limit of the current context. Meanwhile, the gate lets no other call run in the context
+/// that uses or changes a limit (see [`crate::calls::contexts::limit_calls`]).
 pub(in crate::calls) fn cu_ctx_set_limit(
     cx: &Cx<'_>,
     call: api::CuCtxSetLimit,
@@ -103,7 +107,7 @@ pub(in crate::calls) fn cu_ctx_set_limit(
 ) -> CuResult<Settled<kind::Limit>> {
     cx.enter()?;
     let limit = CUlimit(call.limit);
-    // SAFETY: the call takes no pointers.
+    // SAFETY: the call takes no pointers and changes the current context, which has been entered.
     let set = || unsafe { cx.driver().cuCtxSetLimit(limit, call.value) };
     match checked(limit, call.value, has_sync_depth(cx))? {
         None => {
@@ -134,21 +138,22 @@ pub(in crate::calls) fn cu_ctx_set_limit(
     }
 }
 
-/// Returns the bytes of local memory that the current context has for each thread.
+/// Returns the bytes of local memory that the current context has for each thread of the GPU.
 fn per_thread(cx: &Cx<'_>) -> CuResult<u64> {
     let contexts = lock(&cx.shared.charges.contexts);
     let context = contexts.get(&cx.ctx).ok_or(CuError::INVALID_CONTEXT)?;
     Ok(context.terms.per_thread())
 }
 
-/// The number of times that [`is_idle`] looks at the streams, and the pause in between. The worker's
-/// own marks may still be in streams whose work has ended. They take microseconds on a GPU, and
-/// longer on softgpu if other programs use all CPUs.
+/// The number of times that [`is_idle`] checks the streams, with a pause of `PAUSE` before each
+/// further check. Several checks are necessary because the worker's own marks may still be in
+/// streams whose work has ended. The marks take microseconds on a GPU, and longer on softgpu if
+/// other programs use all CPUs.
 const LOOKS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Returns whether the current context has nothing left to do. No kernel can be launched in it
-/// meanwhile.
+/// Returns whether the current context has no unfinished work. While a limit changes, no kernel can
+/// be launched in the context, so the result stays true.
 fn is_idle(cx: &Cx<'_>) -> bool {
     (0..LOOKS).any(|look| {
         if look > 0 {
@@ -165,16 +170,15 @@ fn are_empty(cx: &Cx<'_>) -> bool {
     let streams = streams.map(|stream| stream.real.0);
     let of_threads = tables.thread_streams.in_context(cx.ctx).map(|stream| stream.real.0);
     let mut all = streams.chain(of_threads).chain([std::ptr::null_mut()]);
-    // SAFETY: the context is entered, and the streams are live, because a stream is removed from the
-    // tables before it is destroyed.
+    // SAFETY: the context is entered. The streams are live, because a stream is removed from the
+    // tables, which are locked here, before it's destroyed.
     all.all(|stream| unsafe { cx.driver().cuStreamQuery(stream) }.is_ok())
 }
 
-/// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and
-/// a decrease is released afterwards. `change` changes the context's [`Terms`], and adjusts its
-/// charge of the given kind. An increase is charged even if nothing uses the limit yet, because
-/// other threads may load modules meanwhile. `is_idle` says whether all kernels in the context have
-/// ended.
+/// Sets a limit that takes device memory. Charges an increase before `set` calls the driver, even
+/// if nothing uses the limit yet, because other threads may load modules in the meantime. Releases
+/// a decrease after the call. `change` changes the context's [`Terms`], and adjusts its charge of
+/// the given kind. `is_idle` says whether all kernels in the context have ended.
 pub(super) fn set_charged(
     limit: Charged,
     value: u64,
@@ -196,8 +200,8 @@ pub(super) fn set_charged(
     change(limit.kind(), &|terms| {
         *limit.of(terms) = now;
         // Setting the stack limit also makes the driver free the local memory that earlier launches
-        // needed. While a kernel runs, the driver may keep both this memory and the stacks that the
-        // kernel uses.
+        // needed. But if a kernel is running, the driver may keep this local memory and the stacks
+        // that the kernel uses.
         if let (Charged::Stack, Ok(())) = (limit, done) {
             terms.local = if is_idle { 0 } else { terms.local.max(before.stack) };
         }

@@ -7,29 +7,32 @@ use cuda_api::fatbin::Decompressor;
 
 use super::taken::{Footprint, name_hash};
 
-/// The charge for a module or library in addition to its code and variables, in bytes, because the
-/// driver loses memory to fragmentation between modules: on an H200, up to 16 KiB for each of 250
-/// generated modules.
+/// Bytes to charge for each module or library in addition to its code and variables, because the
+/// driver loses memory to fragmentation between modules. On an H200, it lost up to 16 KiB for each
+/// of 250 generated modules.
 const LOST: u64 = 16 << 10;
 
-/// The local memory that a kernel or a graph needs, in a form that launches compare with the local
-/// memory that is already charged. Only `admit_kernel` determines the need of a kernel.
+/// The local memory per thread that a kernel or a graph needs, in a form that a launch can compare
+/// with the local memory that is already charged. The need of a kernel is known only once
+/// `admit_kernel` has determined it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::calls) struct Need(pub(super) u64);
 
 impl Need {
-    /// The need of a graph without kernels. There is room for it in every context.
+    /// The need of a graph without kernels. Every context has room for it.
     pub(in crate::calls) const NONE: Self = Self(0);
-    /// The recorded need of a kernel whose next launch must be checked. No context has room for it.
+    /// The need of a kernel whose local memory hasn't been determined. It exceeds every charge, so
+    /// the kernel's next launch is checked.
     pub(in crate::calls) const UNKNOWN: Self = Self(u64::MAX);
 
-    /// Returns the need of a kernel that uses this many bytes of local memory per thread. It is
-    /// never [`Need::NONE`], because such a kernel may still have to be checked.
+    /// Returns the need of a kernel that uses this many bytes of local memory per thread. The
+    /// result is never [`Need::NONE`], because a kernel that uses 0 bytes must still be checked at
+    /// each launch while the session has several contexts.
     pub(super) fn of_kernel(local: u64) -> Self {
         Self(local.saturating_add(1).min(u64::MAX - 1))
     }
 
-    /// Returns the local memory per thread, in bytes.
+    /// Returns the local memory in bytes per thread.
     pub(super) fn local(self) -> u64 {
         self.0.saturating_sub(1)
     }
@@ -43,8 +46,8 @@ pub(super) enum Part {
     Image(u64),
     /// The code of one kernel. The second field is the hash of the kernel's name.
     Kernel(u64, u64),
-    /// The use of the malloc heap and of the driver's functions for kernels, which takes no memory of
-    /// its own.
+    /// The marker that a module or library counts as a user of the malloc heap or of the driver's
+    /// functions for kernels. It takes no memory itself.
     Users(u64),
 }
 
@@ -56,8 +59,9 @@ impl Part {
     }
 }
 
-/// A module or library that has been loaded or is about to be. Charges refer to it by a number that
-/// the worker assigns, because the guest can reuse its own id for another one at any time.
+/// A module or library that has been loaded or is about to be. Charges refer to it by `number`,
+/// which the worker assigns, because the guest can reuse its own id for another module or library
+/// at any time.
 #[derive(Clone)]
 pub(in crate::calls) struct Load {
     pub(super) number: u64,
@@ -76,13 +80,14 @@ impl Load {
         self.takes.local_of(kernel.name).max(reported)
     }
 
-    /// Returns whether the kernels may print.
+    /// Returns whether the kernels of this module or library may print.
     pub(in crate::calls) fn may_print(&self) -> bool {
         self.takes.may_print
     }
 
-    /// Returns the numbers, 0 or 1, by which this module or library counts as a user of the malloc
-    /// heap, and of the driver's memory for printing and launching.
+    /// Returns by how much this module or library, while it's charged, increases the number of
+    /// users of the malloc heap, and of the driver's memory for printing and launching: by 0 or 1
+    /// each.
     pub(super) fn users(&self) -> (u64, u64) {
         let runtime = self.takes.may_print || self.takes.may_launch;
         (self.takes.uses_heap.into(), runtime.into())
@@ -115,8 +120,8 @@ pub(super) struct Loads {
     /// The number assigned to the latest load.
     pub(super) last: AtomicU64,
     pub(super) lazy: OnceLock<bool>,
-    /// With eager loading, the libraries that are loaded into each new context.
+    /// With eager loading, the libraries that the driver loads into each new context.
     pub(super) everywhere: Mutex<Vec<Load>>,
-    /// The decompressor that the latest load used, unless a load uses it now.
+    /// A decompressor that the next load can use. `None` while a load uses it.
     pub(super) decompressor: Mutex<Option<Decompressor>>,
 }

@@ -21,10 +21,11 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Fatbins of at least this size in bytes take longer to decompress than a thread takes to start.
+/// The size in bytes from which decompressing a fatbin takes longer than starting a thread.
 const SLOW: usize = 64 << 10;
 
-/// A decompressor is kept for the next image unless it has decompressed an image of more bytes.
+/// The largest image, in bytes, after whose decompression a decompressor is kept for the next
+/// image. After a larger image, it's dropped, because it would keep too much memory.
 const KEPT: usize = 16 << 20;
 
 /// Computes an upper bound for the device memory that an image takes.
@@ -46,7 +47,7 @@ fn bound(cx: &Cx<'_>, image: &[u8]) -> CuResult<Footprint> {
     Ok(footprint)
 }
 
-/// Returns the compute capabilities of the session's devices (90 for 9.0).
+/// Returns the compute capabilities of the session's devices, without their dots: 90 for 9.0.
 pub(in crate::calls) fn capabilities(cx: &Cx<'_>) -> Vec<u32> {
     let devices = cx.shared.charges.devices(cx.driver(), cx.shared.devices);
     devices.iter().map(|device| device.capability).collect()
@@ -61,8 +62,8 @@ fn loads_lazily(cx: &Cx<'_>) -> bool {
     })
 }
 
-/// Describes an image that is about to be loaded, so that it can be charged. Nothing is charged
-/// yet.
+/// Describes an image that is about to be loaded, so that its memory can be charged. Doesn't charge
+/// anything yet.
 pub(in crate::calls) fn new_load(cx: &Cx<'_>, image: &[u8]) -> CuResult<Load> {
     Ok(described(cx, bound(cx, image)?))
 }
@@ -72,10 +73,11 @@ fn described(cx: &Cx<'_>, takes: Footprint) -> Load {
     Load { number, takes: Arc::new(takes) }
 }
 
-/// Like [`new_load`], but for a library, which `load` passes to the driver. With lazy loading, a
-/// library takes no device memory before it is used in a context. Both the driver and the
-/// description have to decompress a fatbin, which takes milliseconds, so they do this at the same
-/// time. If the image is refused after all, `unload` is called with the loaded library.
+/// Describes a library, and calls `load`, which passes the library to the driver. With lazy
+/// loading, a library takes no device memory until it's used in a context, so `load` may run before
+/// the library's memory is known. Computing the description and loading a fatbin both require
+/// decompressing it, which takes milliseconds, so they run at the same time. If the worker must
+/// then refuse the image, it calls `unload` with the loaded library.
 ///
 /// With eager loading, all contexts are charged for the library before the driver gets it.
 pub(in crate::calls) fn new_load_during<T>(
@@ -106,16 +108,16 @@ pub(in crate::calls) fn new_load_during<T>(
     }
 }
 
-/// Calls `bound` and then, unless that fails, `load`. With `at_once`, calls both at the same time,
-/// `bound` on another thread.
+/// Calls `bound` and, unless it fails, `load`. If `at_once` is set, calls `load` without waiting
+/// for `bound`, which runs on another thread.
 fn bound_and_load<T>(
     at_once: bool,
     bound: impl Fn() -> CuResult<Footprint> + Sync,
     load: impl FnOnce() -> T,
 ) -> (CuResult<Footprint>, Option<T>) {
     std::thread::scope(|scope| {
-        // If there can't be another thread, for example because of `pids.max`, this thread does
-        // both.
+        // If starting another thread fails, for example because of `pids.max`, this thread calls
+        // `bound` itself.
         let start = || {
             std::thread::Builder::new().name("footprint".into()).spawn_scoped(scope, &bound).ok()
         };
@@ -147,8 +149,8 @@ pub(in crate::calls) fn reserve_module(
 }
 
 /// Charges the current context for a library's variables and for the code that is loaded with them,
-/// before any part of the library is used there. The charge is released when the library is
-/// unloaded or the context is destroyed.
+/// before any part of the library is used in the context. The charge is released when the library
+/// is unloaded or the context is destroyed.
 pub(in crate::calls) fn reserve_load(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,

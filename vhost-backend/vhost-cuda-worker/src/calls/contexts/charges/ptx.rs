@@ -1,13 +1,13 @@
 //! Computes the device memory that the variables in PTX text take, without parsing the rest of the
 //! text.
 //!
-//! The text comes from a guest. It is read in one pass, and no part of it is kept.
+//! The text comes from a guest. The worker reads the text in one pass, and keeps no part of it.
 
 use memchr::memmem;
 
 use super::cubin::{LAUNCHES, allocates};
 
-/// The error for PTX text that isn't loaded, because its memory can't be determined beforehand. No
+/// The error for PTX text that isn't loaded because its memory can't be determined beforehand. No
 /// compiler generates such text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {
@@ -30,7 +30,7 @@ pub(super) struct Variables {
     pub uses_heap: bool,
     /// Whether the text contains the word `vprintf`, so that kernels may print.
     pub may_print: bool,
-    /// Whether the text names a function with which kernels launch others.
+    /// Whether the text names a function with which kernels launch other kernels.
     pub may_launch: bool,
 }
 
@@ -46,8 +46,8 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, Unreadable> {
         match token {
             b";" | b"{" | b"}" => external = false,
             b".extern" => external = true,
-            // `.param .u64 .ptr .global name` doesn't declare a global variable: it says that the
-            // parameter points to one.
+            // Skip `.global` after `.ptr`: `.param .u64 .ptr .global name` doesn't declare a global
+            // variable, but says that the parameter points to one.
             b".global" | b".const" if last != b".ptr" => {
                 found.bytes = found.bytes.saturating_add(declaration(&mut tokens)?);
                 external = false;
@@ -76,14 +76,14 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, Unreadable> {
             b".v2" => lanes = 2,
             b".v4" => lanes = 4,
             b".v8" => lanes = 8,
-            // An attribute in parentheses, such as `.attribute(.unified(…))`.
+            // Skip an attribute in parentheses, such as `.attribute(.unified(…))`.
             b"(" => tokens.skip_to(b")")?,
             _ if word.starts_with(b".") => element = size_of_type(word).unwrap_or(element),
             _ => break,
         }
         token = tokens.next()?;
     }
-    // Read the names, each with optional dimensions and an optional value.
+    // Read the variables' names, each with optional dimensions and an optional initial value.
     while token.is_some_and(|token| token != b";") {
         let (mut count, mut open) = (1u64, false);
         token = tokens.next()?;
@@ -123,7 +123,7 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, Unreadable> {
 }
 
 /// Reads an initial value up to the next comma or semicolon. Returns the largest number of elements
-/// that it can have, and the comma or semicolon.
+/// that the value can have, and the comma or semicolon.
 fn value<'a>(tokens: &mut Tokens<'a>) -> Result<(u64, Option<&'a [u8]>), Unreadable> {
     let (mut depth, mut elements) = (0u64, 1u64);
     loop {
@@ -144,7 +144,7 @@ fn size_of_type(word: &[u8]) -> Option<u64> {
         b".b32" | b".u32" | b".s32" | b".f32" | b".f16x2" | b".bf16x2" => 4,
         b".b64" | b".u64" | b".s64" | b".f64" => 8,
         b".b128" => 16,
-        // Each kind takes at most the size of the largest descriptor.
+        // References of these kinds take at most as many bytes as the largest descriptor.
         b".texref" | b".samplerref" | b".surfref" => 64,
         _ => return None,
     })
@@ -166,9 +166,9 @@ fn number(token: &[u8]) -> Option<u64> {
 /// single punctuation characters. Comments, strings and white space are skipped.
 ///
 /// The rules are those of ptxas: comments don't nest, a backslash means nothing in a string, both
-/// can contain line feeds, and only a line feed ends a `//` comment. The text may have no white
-/// space between a word and a directive after it, as in `sm_90.global` or `.visible.global`. Only
-/// in functions, where words are opcodes, the dots after a word belong to it, as in
+/// can contain line feeds, and only a line feed ends a `//` comment. There needn't be white space
+/// between a word and a directive after it, as in `sm_90.global` or `.visible.global`. In
+/// functions, where words are opcodes, the dots after a word belong to the word, as in
 /// `ld.global.u32`.
 struct Tokens<'a> {
     text: &'a [u8],
@@ -182,7 +182,7 @@ impl<'a> Tokens<'a> {
         loop {
             let rest = &self.text[self.at..];
             let len = match rest {
-                // PTX text ends at the first zero byte, as it does for the driver.
+                // A zero byte ends the text, as it does for the driver.
                 [] | [0, ..] if self.depth > 0 => return Err(Unreadable::Unterminated("block")),
                 [] | [0, ..] => return Ok(None),
                 [b'/', b'/', ..] => {
@@ -223,7 +223,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Returns whether a word that begins with this character, at this place, can be an opcode.
+    /// Returns whether a word that begins with the character `first` can be an opcode at the
+    /// current position.
     fn is_opcode(&self, first: u8) -> bool {
         self.depth > 0 && (first.is_ascii_alphabetic() || first == b'_')
     }

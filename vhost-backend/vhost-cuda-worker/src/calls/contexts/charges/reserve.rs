@@ -13,7 +13,7 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Changes the resources that a context uses, and adjusts the context's charge of this kind.
+/// Changes the resources that a context uses, and adjusts the context's charge of the given kind.
 pub(super) fn change_terms(
     cx: &Cx<'_>,
     ctx: ContextId,
@@ -23,7 +23,9 @@ pub(super) fn change_terms(
     change_parts(cx, ctx, kind, |terms, _| change(terms), |_| {})
 }
 
-/// Like [`change_terms`], for changes that depend on the charged parts of modules, or change them.
+/// Changes the resources that a context uses, and adjusts the context's charge of the given kind.
+/// In contrast to [`change_terms`], `change` also gets the charged parts of modules and libraries,
+/// and `listed` can change them.
 fn change_parts(
     cx: &Cx<'_>,
     ctx: ContextId,
@@ -36,8 +38,8 @@ fn change_parts(
     charges.change((&cx.shared.session.ledger, devices), ctx, kind, change, listed)
 }
 
-/// Charges a context for a part of a module or library. If the part is already charged there, the
-/// new amount replaces the old one. Returns whether the part is new.
+/// Charges a context for a part of a module or library. If the context is already charged for the
+/// part, the new amount replaces the old one. Returns whether the part is new.
 pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> CuResult<bool> {
     let mut is_new = false;
     let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
@@ -53,13 +55,15 @@ pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> C
 }
 
 /// Counts a module or library as a user of the context's malloc heap and of the driver's functions
-/// for kernels, unless its variables are already charged there. Returns whether it was counted.
+/// for kernels, unless the context is already charged for its variables. Returns whether it isn't
+/// charged for them yet.
 pub(super) fn add_users(cx: &Cx<'_>, ctx: ContextId, load: &Load) -> CuResult<bool> {
     let (image, users) = (Part::Image(load.number), Part::Users(load.number));
     let mut is_new = false;
     let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
         is_new = !parts.contains_key(&image);
-        // A command that runs again has counted them already.
+        // If the command runs again after the broker's answer, the users were already counted the
+        // first time.
         if is_new && !parts.contains_key(&users) {
             let (heap, runtime) = load.users();
             terms.heap_users = terms.heap_users.saturating_add(heap);
@@ -73,7 +77,7 @@ pub(super) fn add_users(cx: &Cx<'_>, ctx: ContextId, load: &Load) -> CuResult<bo
     Ok(is_new)
 }
 
-/// Undoes [`add_users`], if the driver hasn't got the image.
+/// Undoes [`add_users`] for an image that wasn't passed to the driver.
 pub(super) fn remove_users(cx: &Cx<'_>, load: &Load) {
     let users = Part::Users(load.number);
     let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
@@ -89,8 +93,8 @@ pub(super) fn remove_users(cx: &Cx<'_>, load: &Load) {
     let _ = change_parts(cx, cx.ctx, Charge::Heap, change, listed);
 }
 
-/// Releases a context's charges for all parts of a module or library, after it was unloaded there.
-/// `load` is [`Load::number`](super::load::Load).
+/// Releases a context's charges for all parts of a module or library, after it was unloaded from
+/// the context. `load` is [`Load::number`](super::load::Load).
 pub(super) fn remove_parts(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult {
     let change = |terms: &mut Terms, parts: &HashMap<Part, u64>| {
         let rest = parts.iter().filter(|(part, _)| part.load() != load);
@@ -100,7 +104,7 @@ pub(super) fn remove_parts(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult {
     change_parts(cx, ctx, Charge::Module, change, listed)
 }
 
-/// Reserves device memory for an allocation in the VM's account.
+/// Reserves device memory in the VM's account, for an allocation.
 pub(in crate::calls) fn reserve_memory(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -115,8 +119,8 @@ pub(in crate::calls) fn reserve_memory(
     }))
 }
 
-/// Reserves the memory that a context itself takes in the VM's account, before the driver creates
-/// the context on the device.
+/// Reserves the memory that a context itself takes, before the driver creates the context on the
+/// device. The memory is reserved in the VM's account.
 pub(in crate::calls) fn reserve_context(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Context>,
@@ -132,8 +136,9 @@ pub(in crate::calls) fn reserve_context(
     }))
 }
 
-/// Charges the current primary context for what the driver keeps of a green context in it, before the
-/// driver creates the green context.
+/// Charges the current primary context for the memory that the driver keeps for a green context
+/// until the primary context is destroyed. Must be called before the driver creates the green
+/// context.
 pub(in crate::calls) fn charge_green_context(cx: &Cx<'_>) -> CuResult {
     change_terms(cx, cx.ctx, Charge::Context, |terms| terms.green_contexts += 1)
 }
@@ -147,7 +152,7 @@ pub(in crate::calls) fn give_back_context(cx: &Cx<'_>, device: i32) {
     }
 }
 
-/// Starts counting a new context's resources, with the memory for the context itself already
+/// Starts counting a new context's resources. The memory for the context itself must already be
 /// reserved.
 pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) {
     let new = OfContext {
@@ -165,16 +170,17 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
 }
 
 fn forget_needs(cx: &Cx<'_>) {
-    // Launches of known kernels were checked only for the existing context. Forget the result, so
-    // that each kernel's next launch is checked for its own context. While there are several
-    // contexts, no result is recorded, because it might not apply to the context that is left in
-    // the end.
+    // Forget the recorded needs of all kernels. They were checked only for the previous context,
+    // and each kernel's next launch must be checked for the launch's own context. While there are
+    // several contexts, no need is recorded, because it might not apply to the context that remains
+    // in the end.
     for function in lock(&cx.shared.tables).functions.values_mut() {
         function.need = Need::UNKNOWN;
     }
 }
 
-/// Gives a new id to a context whose resources are counted. Returns whether there was one.
+/// Gives a new id to a context whose resources are counted. Returns whether the old id had such a
+/// context.
 pub(in crate::calls) fn adopt_charges(cx: &Cx<'_>, from: ContextId, to: ContextId) -> bool {
     let mut contexts = lock(&cx.shared.charges.contexts);
     let Some(context) = contexts.remove(&from) else { return false };
@@ -202,7 +208,7 @@ pub(in crate::calls) fn end_charges(cx: &Cx<'_>, ctx: ContextId) {
 }
 
 /// Reserves memory for an array of `bytes` bytes in the current context, before the driver creates
-/// the array. Returns the number of reserved bytes, too.
+/// the array. Also returns the number of reserved bytes.
 ///
 /// The driver puts small arrays into blocks of 2 MiB, and frees a block when all of its arrays have
 /// been destroyed. The worker doesn't know which arrays share a block, so it reserves a whole block
@@ -243,7 +249,7 @@ pub(in crate::calls) fn give_back_array(cx: &Cx<'_>, ctx: ContextId, reserved: u
     }
 }
 
-/// Reserves memory for a stream, before the driver creates the stream in the current context.
+/// Reserves memory for a stream before the driver creates the stream in the current context.
 pub(in crate::calls) fn reserve_stream(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Stream>,
@@ -255,8 +261,8 @@ pub(in crate::calls) fn reserve_stream(
     }))
 }
 
-/// Reserves memory for a graph of this size, before the driver instantiates the graph in the
-/// current context.
+/// Reserves memory for a graph of this size before the driver instantiates the graph in the current
+/// context.
 pub(in crate::calls) fn reserve_graph(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Graph>,
@@ -269,8 +275,8 @@ pub(in crate::calls) fn reserve_graph(
     }))
 }
 
-/// Reserves memory in a context for longer parameters of an instantiated graph, before the driver
-/// gets them.
+/// Reserves memory in a context for a graph whose parameters become longer, before the driver gets
+/// the longer parameters.
 pub(in crate::calls) fn reserve_parameters(
     cx: &Cx<'_>,
     ctx: ContextId,
@@ -281,7 +287,7 @@ pub(in crate::calls) fn reserve_parameters(
     change_terms(cx, ctx, Charge::Graph, |terms| terms.add_graph(more))
 }
 
-/// Undoes [`reserve_parameters`].
+/// Undoes [`reserve_parameters`] if the driver has refused the longer parameters.
 pub(in crate::calls) fn give_back_parameters(
     cx: &Cx<'_>,
     ctx: ContextId,
@@ -294,9 +300,9 @@ pub(in crate::calls) fn give_back_parameters(
     });
 }
 
-/// Subtracts a graph's size from that of the existing graphs, after the graph was destroyed or
-/// couldn't be created. The charge doesn't shrink, because the driver keeps the memory for the next
-/// graph.
+/// Subtracts a graph's size from the total size of the existing graphs, after the graph was
+/// destroyed or couldn't be created. The charge doesn't shrink, because the driver keeps the memory
+/// for the next graph.
 pub(in crate::calls) fn forget_graph(cx: &Cx<'_>, ctx: ContextId, size: GraphSize) {
     let _ = change_terms(cx, ctx, Charge::Graph, |terms| {
         terms.graphs = terms.graphs.saturating_sub(size.bytes());

@@ -1,4 +1,4 @@
-//! The charges of a session, by context, besides its allocations.
+//! Tracks the charges of a session for memory other than its allocations, by context.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,21 +21,21 @@ const THREADS_PER_PROCESSOR: CUdevice_attribute =
 const MAJOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
 const MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
 
-/// The charges of a session, by context, besides its allocations.
+/// The charges of a session for memory other than its allocations, by context.
 #[derive(Default)]
 pub(in crate::calls) struct Charges {
-    /// [`ContextId::NONE`] is the first device's primary context while the worker has retained it
-    /// but the guest hasn't.
+    /// The charges of each context. The id [`ContextId::NONE`] means the first device's primary
+    /// context, while the worker has retained it and the guest hasn't.
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
-    /// The [`Need`] up to which a kernel can be launched unchecked, because that much is already
-    /// charged. Launches above it must pass `admit_kernel`.
+    /// The largest [`Need`] for which local memory is already charged. A kernel with at most this
+    /// need can be launched unchecked. A kernel with a larger need must pass `admit_kernel`.
     floor: AtomicU64,
     /// The properties of all devices, indexed by the worker's ordinal. Queried at the first use.
     devices: OnceLock<Vec<Device>>,
 }
 
-/// The properties of a device on which charges depend.
+/// The properties of a device that determine charges.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Device {
     /// The number of threads that the device can run at once.
@@ -56,9 +56,9 @@ pub(super) struct OfContext {
     pub(super) arrays: u64,
 }
 
-/// Returns the number of threads that a device with these numbers can run at once. If the driver
-/// doesn't report one of them (0), returns the maximum, so that local memory beyond the default
-/// isn't free of charge.
+/// Returns the number of threads that a device can run at once, given the number of its
+/// multiprocessors and the number of threads of each. If the driver doesn't report one of these
+/// numbers (0), returns the maximum, so that local memory beyond the default isn't free of charge.
 fn threads(processors: u32, per_processor: u32) -> u64 {
     match u64::from(processors) * u64::from(per_processor) {
         0 => u64::MAX,
@@ -71,8 +71,8 @@ fn place(kind: Charge) -> usize {
 }
 
 impl Charges {
-    /// Settles the local memory charge for a launch if the kernel's `need` doesn't exceed the local
-    /// memory that is already charged. Otherwise returns the reservation.
+    /// Settles the charge for a launch's local memory if the kernel's `need` doesn't exceed the
+    /// local memory that is already charged. Otherwise, returns the reservation.
     #[inline]
     pub(in crate::calls) fn has_room_for(
         &self,
@@ -104,13 +104,13 @@ impl Charges {
         })
     }
 
-    /// Lets `change` modify the resources that a context uses, and adjusts its charge of this kind.
-    /// If the charge grows, reserves the difference; if it shrinks, releases the difference. Then
-    /// calls `listed` to change the list of the charged parts of modules and libraries. If the VM's
-    /// quota has no room, changes nothing.
+    /// Lets `change` modify the resources that a context uses, and adjusts the context's charge of
+    /// the given kind. If the charge grows, reserves the difference; if it shrinks, releases the
+    /// difference. Then calls `listed` to change the list of the charged parts of modules and
+    /// libraries. If the VM's quota has no room, changes nothing.
     ///
-    /// No lock is held while the ledger decides, so `change` is called again afterwards: another
-    /// thread may have changed the resources meanwhile.
+    /// No lock is held while the ledger decides. Another thread may change the resources in the
+    /// meantime, so `change` is called again after the decision.
     pub(super) fn change(
         &self,
         (ledger, devices): (&LedgerClient, &[Device]),
@@ -139,7 +139,8 @@ impl Charges {
             let due = terms.due(kind, threads);
             let charged = &mut context.charged[place(kind)];
             let lacking = due.saturating_sub(*charged);
-            // The guest may have created another context with this id on another GPU.
+            // Use the reserved bytes only if they are for the context's device. The guest may have
+            // created another context with the same id on another GPU in the meantime.
             let is_same = |(device, _): &(i32, u64)| *device == context.device;
             let reserved = more.filter(is_same).map_or(0, |(_, bytes)| bytes);
             if lacking > reserved {
@@ -175,16 +176,17 @@ impl Charges {
         self.floor.store(floor.0, Ordering::Relaxed);
     }
 
-    /// Returns the session's context if the session has only one. With several, every launch must
-    /// be checked for its own context. Contexts without an id don't count, because nothing is
-    /// launched in them.
+    /// Returns the session's context if the session has only one. With several contexts, every
+    /// launch must be checked for its own context. The entry [`ContextId::NONE`] doesn't count,
+    /// because nothing is launched in it.
     fn only(contexts: &HashMap<ContextId, OfContext>) -> Option<(ContextId, &OfContext)> {
         let mut listed = contexts.iter().filter(|(ctx, _)| **ctx != ContextId::NONE);
         let (ctx, only) = listed.next()?;
         listed.next().is_none().then_some((*ctx, only))
     }
 
-    /// Calls `record` if this is the session's only context, and no other one can begin meanwhile.
+    /// Calls `record` if `ctx` is the session's only context. No other context can be added during
+    /// the call.
     pub(super) fn if_only(&self, ctx: ContextId, record: impl FnOnce()) {
         let contexts = lock(&self.contexts);
         if Self::only(&contexts).is_some_and(|(only, _)| only == ctx) {

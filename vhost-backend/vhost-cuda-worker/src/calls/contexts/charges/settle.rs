@@ -1,8 +1,8 @@
 //! Types that prove that a call has accounted for the device memory that it takes.
 //!
-//! If a call's entry in the API table has `charges=`, the generated dispatch gives the call's body
-//! a [`Reservation`] of that kind. The body can return success only with a [`Settled`] of the same
-//! kind. These types have no run-time cost.
+//! If a call's entry in the API table has `charges=`, the generated dispatch gives a
+//! [`Reservation`] of that kind to the function that implements the call. That function can return
+//! success only with a [`Settled`] of the same kind. These types have no run-time cost.
 
 use std::marker::PhantomData;
 
@@ -11,11 +11,11 @@ use crate::reply::ReplyTo;
 
 /// The kinds of charge, which correspond to the values of `charges=` in the API table.
 pub(in crate::calls) mod kind {
-    /// The memory that a context itself takes, without anything in it.
+    /// The memory that a context itself takes while it contains no objects.
     pub enum Context {}
     /// Memory that the guest allocates.
     pub enum Memory {}
-    /// Memory that depends on a limit of a context, such as the malloc heap.
+    /// Memory whose size a limit of a context determines, such as the malloc heap.
     pub enum Limit {}
     /// Memory that a stream takes.
     pub enum Stream {}
@@ -27,8 +27,8 @@ pub(in crate::calls) mod kind {
     pub enum Graph {}
 }
 
-/// The obligation of a call to account for the memory that it takes. No memory has been reserved
-/// yet.
+/// The obligation of a call to account for the memory that it takes. The call hasn't reserved any
+/// memory yet.
 #[must_use]
 pub(in crate::calls) struct Reservation<K>(PhantomData<K>);
 
@@ -40,14 +40,14 @@ pub(in crate::calls) struct Reserved<K, F: FnOnce() -> CuResult> {
     kind: PhantomData<K>,
 }
 
-/// Proof that a call has accounted for its memory: the memory was reserved and stays so, or none is
-/// needed.
+/// Proof that a call has accounted for its memory: either the memory was reserved and stays
+/// reserved, or the call needs none.
 #[must_use]
 pub(in crate::calls) struct Settled<K>(PhantomData<K>);
 
 impl<K> Reservation<K> {
     /// Creates the obligation for a call from the guest. Only the generated dispatch and
-    /// [`ChargedReply`] use this.
+    /// [`ChargedReply`] use this function.
     pub(in crate::calls) fn of_call() -> Self {
         Self(PhantomData)
     }
@@ -58,14 +58,13 @@ impl<K> Reservation<K> {
         Self(PhantomData)
     }
 
-    /// Records that the memory was reserved in the account. Unless the result is settled,
-    /// `give_back` is called to release the memory.
+    /// Records that memory was reserved in the account. `give_back` releases the memory, and is
+    /// called unless the result is settled.
     pub(super) fn reserved<F: FnOnce() -> CuResult>(self, give_back: F) -> Reserved<K, F> {
         Reserved { give_back: Some(give_back), kind: PhantomData }
     }
 
-    /// Records that the memory was reserved in the account and stays reserved even if the call
-    /// fails.
+    /// Records that memory was reserved in the account and stays reserved even if the call fails.
     pub(super) fn charged(self) -> Settled<K> {
         Settled(PhantomData)
     }
@@ -86,22 +85,22 @@ impl Reservation<kind::Memory> {
         Settled(PhantomData)
     }
 
-    /// Settles the charge for an allocation that reuses memory with a pending free. That memory is
-    /// still charged.
+    /// Settles the charge for an allocation that reuses freed memory that is still charged, because
+    /// its free is pending or the worker keeps it.
     pub(in crate::calls) fn still_charged(self) -> Settled<kind::Memory> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Limit> {
-    /// Settles the charge for a limit for which no memory is charged.
+    /// Settles the charge for a limit that takes no device memory.
     pub(super) fn takes_none(self) -> Settled<kind::Limit> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Module> {
-    /// Returns the obligation for one of several kernels whose code the call may load.
+    /// Returns the obligation for one kernel, in a call that may load the code of several kernels.
     pub(in crate::calls) fn part(&self) -> Self {
         Self(PhantomData)
     }
@@ -111,16 +110,16 @@ impl Reservation<kind::Module> {
         Settled(PhantomData)
     }
 
-    /// Settles the charge for the code of a function from a module. The code was charged when the
-    /// function was created.
+    /// Settles the charge for the code of a function from a module, because the code was charged
+    /// when the function was created.
     pub(in crate::calls) fn charged_with_function(self) -> Settled<kind::Module> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Local> {
-    /// Returns the obligation for the code of a kernel, because launching the kernel may load its
-    /// code.
+    /// Returns the obligation for the code of a kernel. A launch has this obligation, too, because
+    /// it may load the kernel's code.
     pub(in crate::calls) fn code(&self) -> Reservation<kind::Module> {
         Reservation(PhantomData)
     }
@@ -140,7 +139,7 @@ impl Reservation<kind::Local> {
         Settled(PhantomData)
     }
 
-    /// Settles the charge for a graph. Each of its kernel nodes has settled its own charge.
+    /// Settles the charge for a graph, because each of its kernel nodes has settled its own charge.
     pub(in crate::calls) fn settled_by_nodes(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
@@ -164,8 +163,8 @@ impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
 impl<K, F: FnOnce() -> CuResult> Drop for Reserved<K, F> {
     fn drop(&mut self) {
         if let Some(give_back) = self.give_back.take() {
-            // Releasing the memory fails only if the context has been destroyed, which has released
-            // all its charges.
+            // Releasing the memory fails only if the context has been destroyed, and destroying it
+            // has released all its charges.
             let _ = give_back();
         }
     }
@@ -178,15 +177,16 @@ impl<K> Settled<K> {
     }
 }
 
-/// The reply channel of a charged call whose body replies later. Sending a successful reply
-/// requires a settled charge.
+/// The reply channel of a call that takes device memory and whose implementation replies later.
+/// Sending a successful reply requires a settled charge.
 pub(in crate::calls) struct ChargedReply<K> {
     reply: ReplyTo,
     kind: PhantomData<K>,
 }
 
 impl<K> ChargedReply<K> {
-    /// Wraps the reply channel of a call from the guest. Only the generated dispatch uses it.
+    /// Wraps the reply channel of a call from the guest. Only the generated dispatch uses this
+    /// function.
     pub(in crate::calls) fn new(reply: ReplyTo) -> Self {
         Self { reply, kind: PhantomData }
     }
@@ -201,7 +201,7 @@ impl<K> ChargedReply<K> {
         self.reply.finish(0, answer);
     }
 
-    /// Sends this error as the reply.
+    /// Replies with `error`.
     pub(in crate::calls) fn fail(self, error: CuError) {
         self.reply.finish(error.0, &[]);
     }

@@ -2,9 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// If an image has more kernels than this, all their code is charged when the image is loaded, and all
-/// need as much local memory as the most demanding one. Otherwise, each kernel is charged when it's
-/// first used.
+/// The maximum number of kernels in an image for which each kernel is charged when it's first used.
+/// In an image with more kernels, all code is charged when the image is loaded, and every kernel
+/// counts with the local memory of the most demanding one.
 pub(super) const MAX_KERNELS: usize = 1 << 16;
 
 /// The device memory that a module or library takes, divided by purpose.
@@ -16,16 +16,16 @@ pub(super) struct Footprint {
     pub code: u64,
     /// For each kernel, a hash of its name and the size of its code in bytes. Sorted by hash.
     pub kernels: Vec<(u64, u64)>,
-    /// Bytes of local memory per thread that the image declares for each kernel.
+    /// Bytes of local memory per thread that the image declares for all of its kernels.
     pub local: u64,
-    /// Hashes of kernels' names, and the bytes of local memory per thread that the image declares for
-    /// them. Sorted by hash, which occurs once.
+    /// The hash of each kernel's name, and the bytes of local memory per thread that the image
+    /// declares for the kernel. Sorted by hash, and each hash occurs once.
     pub locals: Vec<(u64, u64)>,
     /// Whether the kernels may call malloc.
     pub uses_heap: bool,
     /// Whether the kernels may call printf.
     pub may_print: bool,
-    /// Whether the kernels may launch others.
+    /// Whether the kernels may launch other kernels.
     pub may_launch: bool,
 }
 
@@ -35,8 +35,9 @@ impl Footprint {
         self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// Sorts the kernels, and adds up those with the same hash: they are parts of one kernel, or a
-    /// guest has chosen their names.
+    /// Sorts the kernels, and merges those with the same hash by adding up their sizes. Equal
+    /// hashes mean that they are parts of one kernel, or that a guest has chosen the names for this
+    /// purpose.
     pub(super) fn join_kernels(&mut self) {
         self.kernels.sort_unstable();
         self.kernels.dedup_by(|(name, bytes), (kept, sum)| {
@@ -54,7 +55,8 @@ impl Footprint {
         at.map_or(0, |at| self.kernels[at].1)
     }
 
-    /// Sorts the local memory of kernels, and keeps the most for each.
+    /// Sorts the entries for the local memory of kernels, and keeps only the largest entry of each
+    /// kernel.
     pub(super) fn join_locals(&mut self) {
         self.locals.sort_unstable_by_key(|&(name, bytes)| (name, std::cmp::Reverse(bytes)));
         self.locals.dedup_by_key(|(name, _)| *name);
@@ -64,15 +66,15 @@ impl Footprint {
         }
     }
 
-    /// Returns the bytes of local memory per thread that the image declares for the kernel whose name
-    /// has this hash.
+    /// Returns the bytes of local memory per thread that the image declares for the kernel whose
+    /// name has the hash `name`.
     pub(super) fn local_of(&self, name: u64) -> u64 {
         let at = self.locals.binary_search_by_key(&name, |(name, _)| *name);
         at.map_or(0, |at| self.locals[at].1).max(self.local)
     }
 
-    /// Returns the larger of two footprints of which the driver will choose one. Local memory, and
-    /// functions that kernels may call, are taken from both.
+    /// Returns the larger of two footprints, of which the driver will choose one. The result has
+    /// the maximum of the local memory of both, and all functions that kernels of either may call.
     pub(super) fn or(mut self, mut other: Self) -> Self {
         let larger = other.total() > self.total();
         if larger {
@@ -87,7 +89,7 @@ impl Footprint {
         self
     }
 
-    /// Adds the footprint of PTX text that the driver loads, too.
+    /// Adds the footprint of PTX text that the driver loads in addition to this image.
     pub(super) fn add(&mut self, ptx: Self) {
         self.data = self.data.saturating_add(ptx.data);
         self.code = self.code.saturating_add(ptx.code);

@@ -2,8 +2,8 @@
 //!
 //! The driver reports a kernel's local memory according to one attribute of the file, and allocates
 //! it according to another: on an H200, a kernel that reported 256 bytes took as much as a forged
-//! FRAME_SIZE said. So every number from which the driver might compute it counts, and the largest
-//! one applies:
+//! FRAME_SIZE said. Therefore, every number from which the driver might compute the local memory
+//! counts, and the largest number applies:
 //!
 //! | field | meaning | counts |
 //! |---|---|---|
@@ -18,9 +18,10 @@
 //! | shared and constant memory | | no: they aren't local memory ([`super::section`]) |
 //! | other attributes | offsets of instructions, parameters, features | no sizes of memory |
 //!
-//! Attributes are in `.nv.info`, `.nv.info.NAME`, and in copies of them from which the driver makes
-//! code for other GPUs of a family (`.nv.merc.nv.info`). Those in a section of a kernel count for the
-//! kernel, and others for all kernels of the cubin.
+//! Attributes are in `.nv.info`, `.nv.info.NAME`, and in copies of them that the driver uses when
+//! it generates code for other GPUs of the same family (`.nv.merc.nv.info`). Attributes in a
+//! section that names a kernel count for that kernel. Other attributes count for all kernels of the
+//! cubin.
 
 #[cfg(test)]
 mod tests;
@@ -39,8 +40,8 @@ use crate::calls::contexts::charges::taken::name_hash;
 
 const MERC_NOTES: u32 = 0x7000_0083;
 pub(super) const NOTES: u32 = 0x7000_0000;
-/// Prefixes of the names of sections with the attributes of a function. The name of the function
-/// follows after a dot.
+/// Prefixes of the names of sections that contain a function's attributes. After the prefix, the
+/// name has a dot and the name of the function.
 const NOTES_OF: [&[u8]; 2] = [b".nv.info", b".nv.merc.nv.info"];
 const LOCAL_OF: &[u8] = b".nv.local.";
 
@@ -49,17 +50,17 @@ const MIN_STACK: u8 = 0x12;
 const CALL_STACK: u8 = 0x1e;
 const MAX_STACK: u8 = 0x23;
 const REGION_STACK: u8 = 0x3b;
-/// The value of attributes that the compiler doesn't know, because functions are recursive or called
-/// by address. The stack limit applies to these.
+/// The value of an attribute whose number the compiler can't determine, because functions are
+/// recursive or are called by address. At run time, the stack limit applies instead.
 const UNKNOWN: u64 = u32::MAX as u64;
 
 const DAMAGED: Damaged = Damaged("its attributes");
 
-/// An attribute with a size: the attribute, the number of its function's symbol, if it names one,
-/// and the number of bytes.
+/// An attribute that gives a size: the attribute's number, the index of its function's symbol, if
+/// it names one, and the size in bytes.
 type Size = (u8, Option<usize>, u64);
 
-/// Reads the attributes in a section. Returns those with a size of local memory.
+/// Reads the attributes in a section. Returns those that give a size of local memory.
 fn sizes(mut data: &[u8]) -> Result<Vec<Size>, Damaged> {
     let mut found = Vec::new();
     while let [format, attribute, low, high, rest @ ..] = data {
@@ -90,7 +91,7 @@ fn sizes(mut data: &[u8]) -> Result<Vec<Size>, Damaged> {
     if data.is_empty() { Ok(found) } else { Err(DAMAGED) }
 }
 
-/// A symbol table of a type of which the file has only one table.
+/// The symbol table of some type. A file may contain only one table of that type.
 struct Symbols<'a> {
     list: &'a [Sym64<LittleEndian>],
     names: StringTable<'a>,
@@ -101,7 +102,8 @@ impl<'a> Symbols<'a> {
         const DAMAGED: Damaged = Damaged("a table of symbols");
         let mut tables = table.enumerate().filter(|(_, header)| header.sh_type(LE) == kind);
         let Some((_, header)) = tables.next() else { return Ok(None) };
-        // The driver could look up the attributes' symbols in either table.
+        // With two tables of the same type, the driver could look up the attributes' symbols in
+        // either one, so the worker refuses the file.
         if tables.next().is_some() {
             return Err(Damaged("it has several tables of symbols"));
         }
@@ -126,13 +128,14 @@ impl<'a> Symbols<'a> {
 /// The local memory that a cubin declares.
 struct Locals<'a> {
     kernels: &'a HashSet<&'a [u8]>,
-    /// Whether the cubin isn't linked, so that a kernel's frame doesn't include those of functions.
+    /// Whether the cubin hasn't been linked. If so, the frame of a kernel doesn't include the
+    /// frames of the functions that it calls.
     is_relocatable: bool,
-    /// Bytes for functions with these names.
+    /// Bytes of local memory per thread for each function, by its name.
     named: HashMap<&'a [u8], u64>,
-    /// Bytes for all kernels.
+    /// Bytes of local memory per thread that count for all kernels.
     all: u64,
-    /// The largest stack for returns.
+    /// The largest stack for return addresses, in bytes per thread.
     call_stack: u64,
 }
 
@@ -167,7 +170,7 @@ impl<'a> Locals<'a> {
         }
     }
 
-    /// Counts the attributes in a section, whose function is `own`.
+    /// Counts the attributes in a section. `own` is the function that the section's name contains.
     fn add_notes(
         &mut self,
         data: &[u8],
@@ -190,7 +193,7 @@ impl<'a> Locals<'a> {
         Ok(())
     }
 
-    /// Counts the local memory of each function also for the other names of the function's code.
+    /// Counts the local memory of each function for all other names of the function's code, too.
     fn add_aliases(
         &mut self,
         symbols: &Symbols<'a>,
@@ -206,7 +209,7 @@ impl<'a> Locals<'a> {
     }
 }
 
-/// Finds the local memory that a cubin declares.
+/// Finds the local memory that a cubin declares, and adds it to `found`.
 pub(super) fn add_locals<'a>(
     found: &mut Footprint,
     (header, bytes): (&Header, &'a [u8]),
@@ -237,8 +240,8 @@ pub(super) fn add_locals<'a>(
         let data = bytes.get(at as usize..end as usize).ok_or(DAMAGED)?;
         let name = rest.and_then(|rest| rest.strip_prefix(b"."));
         let code = sections.get(header.sh_info(LE) as usize).and_then(Section::function);
-        // The section's link isn't checked: compilers write links to sections other than the symbol
-        // table. The file has only one symbol table of each type.
+        // Use the file's symbol table even if the section links to another section. Compilers write
+        // such links, and the file has only one symbol table of each type.
         let symbols = if kind == MERC_NOTES { &of_merc } else { &symbols };
         locals.add_notes(data, [name, code], sections, symbols.as_ref())?;
     }

@@ -18,17 +18,18 @@ pub(super) type Sections<'a> = object::read::elf::SectionTable<'a, Header>;
 #[error("the cubin is damaged: {0}")]
 pub(in super::super) struct Damaged(pub(super) &'static str);
 
-/// Section types that only CUDA has, and that don't have contents in the file: variables without
-/// values; and in relocatable code, local memory, shared memory, and shared memory that the driver
-/// itself uses.
+/// Section types that only CUDA defines, and whose contents aren't in the file. `CUDA_GLOBAL` is
+/// for variables without initial values. The others occur in relocatable code, for local memory,
+/// for shared memory, and for shared memory that the driver itself uses.
 const CUDA_GLOBAL: u32 = 0x7000_0007;
 const CUDA_LOCAL: u32 = 0x7000_0009;
 const CUDA_SHARED: u32 = 0x7000_000a;
 const CUDA_SHARED_OF_DRIVER: u32 = 0x7000_0015;
-/// Types of sections of shared memory.
+/// The types that a section of shared memory can have.
 const SHARED_KINDS: [u32; 3] = [SHT_NOBITS, CUDA_SHARED, CUDA_SHARED_OF_DRIVER];
 
-/// Symbols of the code from which the driver makes code for other GPUs of a family.
+/// The type of the symbol table that belongs to code for other GPUs of a family, which the driver
+/// generates from the file.
 pub(super) const MERC_SYMTAB: u32 = 0x7000_0085;
 
 /// Types of sections that describe the program to its loader: ELF's tables, and CUDA's tables of
@@ -53,24 +54,24 @@ const TABLES: [u32; 17] = [
     0x7000_0086,
 ];
 
-/// Prefixes of the names of sections that can get memory when the cubin is loaded.
+/// Prefixes of the names of sections that can take device memory when the cubin is loaded.
 const LOADED: [&[u8]; 4] = [b".text", b".nv.global", b".nv.constant", b".nv.local"];
-/// Prefixes of the names of sections with the code of a function, for the GPU's instructions and in
-/// the form from which the driver makes them for other GPUs of a family.
+/// Prefixes of the names of sections that contain the code of a function: as instructions of the
+/// GPU, and in the form from which the driver generates code for other GPUs of the same family.
 const CODE: [&[u8]; 2] = [b".text.", b".nv.capmerc.text."];
-/// Prefix of the names of sections with a kernel's parameters, which the driver allocates per
-/// launch.
+/// The prefix of the names of sections for a kernel's parameters. The driver allocates their memory
+/// per launch.
 const PARAMETERS: &[u8] = b".nv.constant0.";
 const SHARED: &[u8] = b".nv.shared.";
 /// Prefixes of the names of all sections of shared memory.
 const ALL_SHARED: [&[u8]; 2] = [b".nv.shared", b".nv_debug.shared"];
-/// The prefix, after `.nv.shared.`, of names of shared memory that the driver itself uses in every
-/// kernel.
+/// The prefix that follows `.nv.shared.` in the names of sections for shared memory that the driver
+/// itself uses in every kernel.
 const SHARED_OF_DRIVER: &[u8] = b"reserved.";
 
-/// The size of a constant bank in bytes, which limits the parameters of a kernel.
+/// The size of a constant bank in bytes, which is an upper limit for a kernel's parameters.
 const MAX_PARAMETERS: u64 = 64 << 10;
-/// More bytes of shared memory than any GPU has for a block.
+/// A number of bytes of shared memory that is larger than any GPU has for a block.
 const MAX_SHARED: u64 = 256 << 10;
 /// The driver aligns sections to at least this many bytes.
 const ALIGNMENT: u64 = 128;
@@ -78,20 +79,22 @@ const ALIGNMENT: u64 = 128;
 /// The purpose of a section's memory.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Memory<'a> {
-    /// The section doesn't get memory.
+    /// The section doesn't take device memory.
     None,
-    /// Not device memory, or memory that the driver allocates per block or launch.
+    /// The memory isn't device memory, or the driver allocates it per block or launch.
     OfLaunches,
     /// Code of the named function.
     Code(&'a [u8]),
-    /// Variables, constants, and everything that can't be distinguished from them.
+    /// Memory for variables and constants, and for everything that can't be distinguished from
+    /// them.
     Data,
 }
 
 /// A section of a cubin.
 pub(super) struct Section<'a> {
     pub(super) name: &'a [u8],
-    /// The section's size in bytes, or the end of its last symbol, if that is larger.
+    /// The section's size in bytes. If a symbol in the section ends after that, the symbol's end
+    /// instead.
     pub(super) size: u64,
     kind: u32,
     flags: u64,
@@ -130,9 +133,10 @@ impl<'a> Section<'a> {
         !SHARED_KINDS.contains(&self.kind) && ![CUDA_GLOBAL, CUDA_LOCAL].contains(&self.kind)
     }
 
-    /// Records that a symbol of the section ends at `end`. Only symbols in shared memory may go
-    /// past the end of the section, which extends the section. NVIDIA's compiler generates such
-    /// symbols in relocatable code and in code for debugging.
+    /// Records that a symbol of the section ends at `end`, an offset in bytes. Fails if the symbol
+    /// goes past the end of the section, unless the section is shared memory, which then becomes
+    /// longer. NVIDIA's compiler generates such symbols for shared memory in relocatable code and
+    /// in code for debugging.
     pub(super) fn extend_to(&mut self, end: u64) -> Result<(), Damaged> {
         if end > self.size && !self.is_shared() {
             return Err(Damaged("a symbol goes past the end of its section"));
@@ -157,18 +161,18 @@ impl<'a> Section<'a> {
         size.checked_add(self.alignment.saturating_sub(ALIGNMENT))
     }
 
-    /// Returns the name of the function with code in this section.
+    /// Returns the name of the function whose code is in this section, if any.
     pub(super) fn function(&self) -> Option<&'a [u8]> {
         CODE.iter().find_map(|prefix| self.name.strip_prefix(*prefix))
     }
 
-    /// Returns the name of the kernel with parameters in this section.
+    /// Returns the name of the kernel whose parameters are in this section, if any.
     pub(super) fn kernel(&self) -> Option<&'a [u8]> {
         self.name.strip_prefix(PARAMETERS)
     }
 
     /// Returns the purpose of the section's memory. `functions` contains the names of all functions
-    /// with code.
+    /// whose code is in the cubin.
     pub(super) fn memory(&self, functions: &HashSet<&[u8]>) -> Memory<'a> {
         let is_allocated = self.flags & u64::from(SHF_ALLOC) != 0;
         let is_loaded = is_allocated

@@ -7,7 +7,7 @@ const GIB: u64 = 1 << 30;
 const COMMON: u16 = 0xfff2;
 const ABSOLUTE: u16 = 0xfff1;
 
-/// A section of a cubin for tests. Its contents are `data` and then zeros.
+/// A section of a cubin for tests. It contains `data`, followed by zeros.
 #[derive(Clone, Copy)]
 pub(in crate::calls) struct Part {
     pub name: &'static str,
@@ -20,11 +20,12 @@ pub(in crate::calls) struct Part {
     pub info: u32,
 }
 
-/// A symbol of a cubin for tests. The sections are counted from 1 here.
+/// A symbol of a cubin for tests. `section` is an index that counts from 1.
 #[derive(Clone, Copy, Default)]
 pub(in crate::calls) struct Symbol {
     pub name: &'static str,
-    /// The offset in the name at which the symbol's own name begins.
+    /// The offset in `name` at which the symbol's own name begins. It's not 0 for a symbol that
+    /// shares the end of another name.
     pub tail: u32,
     pub section: u16,
     pub value: u64,
@@ -35,8 +36,8 @@ pub(in crate::calls) fn part(name: &'static str, kind: u32, flags: u64, size: u6
     Part { name, kind, flags, size, alignment: 8, data: &[], link: 0, info: 0 }
 }
 
-/// Builds a cubin for tests. Each section has a name, flags and a size. Code and kernels'
-/// parameters are in the file, and other sections aren't.
+/// Builds a cubin for tests. Each section has a name, flags and a size. The file contains the
+/// contents of sections with code and with kernels' parameters, but not those of other sections.
 pub(in crate::calls) fn cubin(sections: &[(&'static str, u64, u64)]) -> Vec<u8> {
     let stored = |name: &str| name.starts_with(".text") || name.starts_with(".nv.constant");
     let kind = |name| if stored(name) { SHT_PROGBITS } else { SHT_NOBITS };
@@ -44,13 +45,14 @@ pub(in crate::calls) fn cubin(sections: &[(&'static str, u64, u64)]) -> Vec<u8> 
     build(&parts.collect::<Vec<_>>(), &[], &[])
 }
 
-/// Builds a cubin that needs these functions of the driver.
+/// Builds a cubin that refers to these functions of the driver.
 pub(in crate::calls) fn importing(names: &[&'static str]) -> Vec<u8> {
     let import = |&name| Symbol { name, ..Symbol::default() };
     build(&[], &names.iter().map(import).collect::<Vec<_>>(), &[])
 }
 
-/// Builds a cubin of these sections and symbols, with segments that take these numbers of bytes.
+/// Builds a cubin of these sections and symbols. `segments` contains the number of bytes that each
+/// segment takes.
 pub(in crate::calls) fn build(parts: &[Part], symbols: &[Symbol], segments: &[u64]) -> Vec<u8> {
     let mut names = b"\0".to_vec();
     let mut name = |text: &str| {
@@ -111,8 +113,8 @@ pub(in crate::calls) fn build(parts: &[Part], symbols: &[Symbol], segments: &[u6
     [file, contents, headers, segments.collect()].concat()
 }
 
-/// Builds a cubin that softgpu loads as this PTX text. Its attribute FRAME_SIZE gives this many bytes
-/// for the kernel `empty`, which the text doesn't need.
+/// Builds a cubin whose attribute FRAME_SIZE gives `bytes` for the kernel `empty`, although the
+/// kernel doesn't need that much. softgpu loads the cubin as the PTX text `text`.
 pub(in crate::calls) fn forged_frame(text: &str, bytes: u32) -> Vec<u8> {
     let texts = [(text.len() as u64).to_le_bytes().to_vec(), text.into()].concat();
     let texts: &'static [u8] = Vec::leak(texts);
@@ -166,9 +168,11 @@ fn sections_are_counted_whatever_their_names_and_flags() {
         assert_eq!(data(&[part(name, SHT_NOTE, 0, 64)]), 128, "{name}");
     }
     assert_eq!(data(&[part("some", SHT_NOTE, ALLOC, 64)]), 128);
-    // Information for tools and for the driver's loader.
+    // Notes of this type contain information for tools and for the driver's loader, and take no
+    // device memory.
     assert_eq!(data(&[part(".note.nv.tkinfo", SHT_NOTE, 0, 64)]), 0);
-    // Code without contents in the file is charged at once, not at the kernel's first use.
+    // A section for code whose contents aren't in the file is charged when the file is loaded, not
+    // at the kernel's first use.
     let found = footprint(&build(
         &[part(".text.k", SHT_NOBITS, CODE, GIB), part(".nv.constant0.k", SHT_PROGBITS, ALLOC, 16)],
         &[],
@@ -195,7 +199,7 @@ fn symbols_are_within_their_sections_except_in_shared_memory() {
     for (name, kind) in [
         (".nv.shared.k", SHT_NOBITS),
         (".nv.shared.k", 0x7000_000a),
-        // In libcudadevrt for sm_110.
+        // A section that libcudadevrt contains for sm_110.
         (".nv.shared.reserved.0", 0x7000_0015),
         (".nv_debug.shared", SHT_NOBITS),
     ] {
@@ -251,7 +255,7 @@ fn a_cubin_that_needs_malloc_uses_the_heap() {
     let uses_heap = |names: &[&'static str]| footprint(&importing(names)).unwrap().uses_heap;
     assert!(uses_heap(&["malloc"]) && uses_heap(&["__nv_aligned_device_malloc"]));
     assert!(!uses_heap(&["vprintf", "free"]));
-    // The names of symbols can share their ends.
+    // A symbol's name can be the end of another name in the string table.
     let shared = Symbol { name: "xmalloc", tail: 1, ..Symbol::default() };
     assert!(footprint(&build(&[], &[shared], &[])).unwrap().uses_heap);
     let code = part(".text.k", SHT_PROGBITS, CODE, 128);

@@ -5,7 +5,7 @@ use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS, SHT_PROGBITS};
 
 const ALLOC: u64 = SHF_ALLOC as u64;
 const CODE: u64 = ALLOC | SHF_EXECINSTR as u64;
-/// Sections with the code and the parameters of two kernels, `a` and `b`, and with that of a
+/// Sections with the code and the parameters of two kernels, `a` and `b`, and with the code of a
 /// function, `f`.
 const CODES: [(&str, u64); 5] = [
     (".text.a", CODE),
@@ -14,20 +14,21 @@ const CODES: [(&str, u64); 5] = [
     (".nv.constant0.b", ALLOC),
     (".text.f", CODE),
 ];
-/// The symbols of the functions, one that is a part of the first kernel, and another name of the
-/// second kernel's code.
+/// Symbols: the functions, a label within the first kernel's code, and a second name for the second
+/// kernel's code.
 const SYMBOLS: [(&str, u16); 5] = [("a", 1), ("b", 3), ("f", 5), ("$a$part", 1), ("alias", 3)];
 const A: u32 = 1;
 const B: u32 = 2;
 const F: u32 = 3;
 const PART: u32 = 4;
 
-/// Encodes an attribute that gives a size for a function, which `symbol` names.
+/// Encodes an attribute that gives `bytes` as a size for the function that `symbol` names.
 fn of(attribute: u8, symbol: u32, bytes: u32) -> Vec<u8> {
     [vec![4, attribute, 8, 0], symbol.to_le_bytes().to_vec(), bytes.to_le_bytes().to_vec()].concat()
 }
 
-/// Builds a cubin with these attributes in sections with these names and types.
+/// Builds a cubin with attributes. `notes` contains the name, type and contents of each section
+/// with attributes.
 fn with(notes: &[(&'static str, u32, Vec<u8>)], more: &[Part]) -> Vec<u8> {
     let codes = CODES.iter().map(|&(name, flags)| part(name, SHT_PROGBITS, flags, 128));
     let mut parts: Vec<_> = codes.chain(more.iter().copied()).collect();
@@ -73,14 +74,14 @@ fn the_largest_of_several_attributes_counts() {
     let all = [of(FRAME, A, 9000), of(MIN_STACK, A, 256), of(FRAME, A, 40), of(FRAME, B, 2048)];
     needs(&[(".nv.info", all.concat())], [9000, 2048]);
     needs(&[(".nv.info", of(FRAME, A, 2000)), (".nv.info.a", of(FRAME, A, 3000))], [3000, 0]);
-    // Frames for which every context has room aren't charged.
+    // Every context has room for a frame of 1024 bytes, so it isn't charged.
     needs(&[(".nv.info", of(FRAME, A, 1024))], [0, 0]);
 }
 
 #[test]
 fn other_functions_count_for_all_kernels() {
     needs(&[(".nv.info", of(FRAME, F, 5000))], [5000, 5000]);
-    // A symbol without a section.
+    // Symbol 0 has no section, so its attribute counts for all kernels.
     needs(&[(".nv.info", of(FRAME, 0, 5000))], [5000, 5000]);
     let local = part(".nv.local.a", SHT_NOBITS, ALLOC, 70_000);
     assert_eq!(locals(&with(&[], &[local])), Ok([70_000, 0]));
@@ -125,11 +126,11 @@ fn attributes_refer_to_the_only_table_of_symbols_whatever_their_link() {
     let headers = u64::from_le_bytes(*cubin[0x28..].first_chunk().unwrap()) as usize;
     cubin[headers + 64 * (CODES.len() + 1) + 40] = 0;
     assert_eq!(locals(&cubin), Ok([64 << 10, 0]));
-    // Attributes for other GPUs of a family have a table of their own.
+    // Attributes for other GPUs of a family (`MERC_NOTES`) have a symbol table of their own.
     let symbol = [&[0; 4][..], &[0x12, 0, 1, 0], &[0; 8], &16u64.to_le_bytes()].concat();
     let data: &'static [u8] = Vec::leak([vec![0; 24], symbol].concat());
     let notes = [(".nv.merc.nv.info", MERC_NOTES, of(FRAME, 1, 64 << 10))];
-    // The names of the symbols are in the last section.
+    // The symbol table must link to the section with the symbols' names, which is the last section.
     let link = (CODES.len() + 1 + notes.len() + 2) as u32;
     let table = part(".nv.merc.symtab", MERC_SYMTAB, 0, data.len() as u64);
     let cubin = with(&notes, &[Part { data, link, ..table }]);
@@ -157,7 +158,7 @@ fn attributes_that_cannot_be_read_are_refused() {
             assert!(locals(&cubin).is_err(), "{name} {bad:x?}");
         }
     }
-    // The file has no symbol table for attributes of type `MERC_NOTES`.
+    // A file without a symbol table for attributes of the type `MERC_NOTES` is refused.
     let merc = with(&[(".nv.merc.nv.info", MERC_NOTES, good.clone())], &[]);
     assert!(locals(&merc).is_err());
     assert!(locals(&with(&[(".nv.info", SHT_NOBITS, good)], &[])).is_err());
