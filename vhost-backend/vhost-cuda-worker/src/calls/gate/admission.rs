@@ -6,7 +6,7 @@ use crate::reply::ReplyTo;
 /// The gate's decision about a command that has just arrived.
 #[must_use]
 pub(in crate::calls) enum Admission {
-    /// Run the command now, then pass the ticket to `Gate::ran`.
+    /// Run the command now, and then pass the ticket to `Gate::ran`.
     Run(Ticket, ReplyTo),
     /// Don't run the command. Reply with this CUresult.
     Answer(u32, ReplyTo),
@@ -18,7 +18,7 @@ pub(in crate::calls) enum Admission {
 #[must_use]
 pub(in crate::calls) struct Ticket {
     pass: Pass,
-    /// The ordinal of the GPU on which a call begins whose time the gate must record.
+    /// The ordinal of the GPU, if the command is a gated call whose time the gate must record.
     begins: Option<usize>,
 }
 
@@ -29,13 +29,13 @@ impl Ticket {
         Self { pass: Pass::admitted(), begins }
     }
 
-    /// Creates the ticket for a command that fails before its body calls the driver; see
+    /// Creates the ticket for a command that will fail before it calls the driver; see
     /// [`Pass::refused_by_body`].
     pub(super) fn refused_by_body() -> Self {
         Self { pass: Pass::refused_by_body(), begins: None }
     }
 
-    /// Returns the pass, which the body needs to submit GPU work.
+    /// Returns the pass, which the call's implementation needs to submit GPU work.
     #[inline]
     pub(in crate::calls) fn pass(&self) -> &Pass {
         &self.pass

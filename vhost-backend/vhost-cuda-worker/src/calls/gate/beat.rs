@@ -1,5 +1,5 @@
-//! The heartbeat, which shows the scheduler that this process isn't stopped or stuck while it has
-//! work on a GPU or is holding commands back.
+//! The heartbeat, which shows the scheduler that the worker isn't stopped or stuck while it has
+//! work on a GPU or holds commands.
 //!
 //! A separate thread writes the time into the gate page, so that the heartbeat continues while the
 //! ring reader is busy in the driver. After a second without such work, the thread announces in the
@@ -14,7 +14,7 @@ use host_ipc::gate::{self, GateMap, GpuGate};
 
 /// The time between two heartbeats.
 const PERIOD: Duration = Duration::from_millis(20);
-/// The number of heartbeats without work after which the thread sleeps.
+/// The number of consecutive heartbeats without work after which the thread sleeps.
 const PATIENCE: u32 = 50;
 
 /// The heartbeat thread.
@@ -42,13 +42,13 @@ impl Beat {
                     continue;
                 }
                 sleeps.store(true, Ordering::SeqCst);
-                // Check again for work. The reader reports work in the page and then reads
-                // `sleeps`; this thread sets `sleeps` and then checks for work, so one sees the
-                // other's change.
+                // Check again for work after setting `sleeps`. The reader reports work in the page
+                // and then reads `sleeps`, so at least one thread sees the other's change.
                 if !is_active(&page) {
                     page.worker.beating.store(0, Ordering::Relaxed);
                     std::thread::park();
-                    // Any thread that sees `beating` set also sees a recent heartbeat.
+                    // Write the time before setting `beating`, so that a thread that sees `beating`
+                    // set also sees a recent heartbeat.
                     page.worker.beat.store(gate::now(), Ordering::Relaxed);
                     page.worker.beating.store(1, Ordering::Release);
                 }
@@ -59,7 +59,8 @@ impl Beat {
         Ok(Self { parked, thread: thread.thread().clone() })
     }
 
-    /// Wakes the heartbeat thread. Must be called after a GPU has become active or a call is held.
+    /// Wakes the heartbeat thread. Must be called after a GPU has become active or the gate has
+    /// begun to hold a call.
     pub(super) fn wake(&self) {
         if self.parked.load(Ordering::SeqCst) {
             self.thread.unpark();

@@ -1,5 +1,5 @@
-//! One GPU's gate, as the worker keeps it. It decides which calls may begin on the GPU, and reports
-//! the worker's activity to the scheduler through the shared gate page.
+//! The worker's state of one GPU's gate. It decides which calls may begin on the GPU, and reports
+//! the worker's activity to the scheduler through the gate page.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,28 +8,30 @@ use host_ipc::gate::{GpuGate, Grant, Mode, bump};
 
 use crate::executor::Pending;
 
-/// While no other VM wants the GPU, the worker checks its streams for finished calls at this
-/// interval, in ns.
+/// The interval, in ns, at which the worker checks its streams for finished calls while no other VM
+/// wants the GPU.
 const SAMPLE: u64 = 1_000_000;
-/// In Prepare mode, the reader polls without sleeping for this long, in ns, after the grant
-/// changed.
+/// The time, in ns, for which the reader polls without sleeping after the gate has changed to
+/// Prepare mode.
 const AWAKE: u64 = 2_000_000;
-/// If no call has been in flight for this long, in ns, during the VM's window (its turn on the
-/// GPU), the worker notifies the scheduler that the window is idle. The pauses within a chain of
-/// launches are shorter than this.
+/// The time, in ns, after which the worker notifies the scheduler that it's idle, if no call has
+/// been in flight during the VM's window for this long. The pauses within a chain of launches are
+/// shorter.
 const IDLE: u64 = 20_000;
-/// The scheduler sets a depth in the gate page, which limits the estimated time of the calls in
-/// flight in a stream. If the depth is at most this many ns, a call may begin only if its own time
-/// fits within the depth, too. With a larger depth, it may begin if the calls before it take less
-/// than the depth, so that one long call runs while the next is already queued.
+/// The largest depth, in ns, that limits the work in flight including the next call. The scheduler
+/// sets the depth in the gate page. With a depth of at most this much, a call may begin only if the
+/// estimated time of the calls in flight in its stream and its own time together don't exceed the
+/// depth. With a larger depth, the call's own time doesn't count, so that the next call is already
+/// queued while a long one runs.
 const TIGHT: u64 = 200_000;
-/// If the grant hasn't changed and no call has begun or finished for this long, in ns, the reader
-/// may sleep between checks of the streams.
+/// The time, in ns, for which the reader checks the streams without sleeping after the grant has
+/// changed or a call has begun or finished. After that, it may sleep between checks.
 const PATIENCE: u64 = 2_000_000;
 const SHORTEST_SLEEP: u64 = 20_000;
 const LONGEST_SLEEP: u64 = 1_000_000;
 /// The minimum time, in ns, between two notifications to the scheduler that copies have begun while
-/// the gate is closed. While the scheduler knows of such copies, it polls without being notified.
+/// the gate is closed. While the scheduler knows of such copies, it polls the gate page without
+/// being notified.
 const COPY_BELL: u64 = 1_000_000;
 
 /// The state of one GPU's gated calls, found by checking its streams.
@@ -39,22 +41,24 @@ pub(super) struct Observation {
     pub finished: u64,
     /// The number of gated calls that are queued in the driver and haven't finished.
     pub flying: u64,
-    /// Whether any gated call in flight is in a stream that isn't waiting for a host function.
+    /// Whether any gated call in flight is in a stream that isn't waiting for a host function or
+    /// for a value in memory.
     pub running: bool,
-    /// The earliest time since which a call has been at the head of its stream, or 0 if there is no
-    /// such call or its time is unknown.
+    /// The earliest time at which an unfinished call reached the head of its stream, or 0 if there
+    /// is no such call or the time is unknown.
     pub oldest: u64,
-    /// The estimated time by which all calls in flight will have finished, or 0 if it is unknown.
+    /// The estimated time by which all calls in flight will have finished, or 0 if it's unknown.
     pub ends: u64,
-    /// Whether some stream has only copies in flight while the gate is closed. The other fields
-    /// leave out the copies in flight in such streams.
+    /// Whether there are streams with only copies in flight while the gate is closed. The other
+    /// fields don't include those copies.
     pub copying: bool,
 }
 
 impl Observation {
-    /// Adds calls that count as running because their stream can't be queried any more. `begun` is
-    /// the time since which the first of them has been running. It is set to `now` if it is unknown
-    /// (0), and cleared if call times aren't being measured (`timed`).
+    /// Counts the calls of a destroyed stream or context as running, because its streams can't be
+    /// queried. `begun` is the time since which the first of the calls has been running. It's set
+    /// to `now` if it's unknown (0), and to 0 if call times aren't being measured (`timed` is
+    /// false).
     pub(super) fn add_running(&mut self, calls: u32, begun: &mut u64, timed: bool, now: u64) {
         self.flying += u64::from(calls);
         self.running |= calls > 0;
@@ -76,43 +80,43 @@ pub(super) fn earlier(one: u64, other: u64) -> u64 {
     if one == 0 || other == 0 { one.max(other) } else { one.min(other) }
 }
 
-/// Whether the scheduler must be woken through its bell, an eventfd.
+/// Whether the scheduler must be woken through its bell, which is an eventfd.
 pub(super) type Ring = bool;
 
 /// The worker's state for one GPU's gate.
 #[derive(Debug, Default)]
 pub(super) struct Device {
-    /// The encoded grant that was last read from the gate page, and its mode.
+    /// The encoded grant that was last read from the gate page, and its decoded mode.
     word: u64,
     mode: Mode,
-    /// Whether gated calls may be in flight on the GPU. The gate page contains the same flag.
+    /// Whether gated calls may be in flight on the GPU. The gate page contains a copy of this flag.
     active: bool,
     /// Whether a gated call has begun since the grant last changed.
     started: bool,
     /// Whether a gated call has finished since the grant last changed, so that the GPU is known to
     /// be working for this VM.
     settled: bool,
-    /// Whether the scheduler has been notified of the gated calls that the gate is holding back.
+    /// Whether the scheduler has been notified that the gate holds calls.
     notified: bool,
     busy: bool,
-    /// If a call has begun on the idle GPU since the last check of the streams, the time at which
-    /// the first one began.
+    /// The time at which the first call began that has begun on the idle GPU since the last check
+    /// of the streams, if any.
     begun: Option<u64>,
-    /// Whether copies are in flight while the gate is closed, and the time at which the scheduler
-    /// was last notified of them.
+    /// Whether copies are in flight while the gate is closed (`copying`), and the time at which the
+    /// scheduler was last notified of that (`copies_notified`).
     copying: bool,
     copies_notified: u64,
     looked: u64,
     /// The last time at which the grant changed, a gated call began, or a gated call finished.
     progress: u64,
-    /// The time at which the last call in flight in a window finished. Cleared when another call
-    /// begins or the scheduler has been notified that the window is idle.
+    /// The time at which the last call in flight in a window finished. Reset to `None` when another
+    /// call begins or the scheduler has been notified that the window is idle.
     idle_since: Option<u64>,
 }
 
 impl Device {
     pub(super) fn new(now: u64) -> Self {
-        // The encoded grant is 0: the gate is closed.
+        // An encoded grant of 0, the default, means that the gate is closed.
         Self { looked: now, progress: now, ..Self::default() }
     }
 
@@ -126,8 +130,8 @@ impl Device {
         self.active
     }
 
-    /// Returns whether a gated call can begin without further checks: the grant is unlimited, and
-    /// the gate page already says that calls may be in flight.
+    /// Returns whether a gated call can begin without further checks, because the grant is
+    /// unlimited and the gate page already says that calls may be in flight.
     #[inline]
     pub(super) fn is_wide(&self, page: &GpuGate) -> bool {
         const UNLIMITED: u64 = Mode::Unlimited as u64;
@@ -136,8 +140,8 @@ impl Device {
 
     /// Reads the scheduler's grant from the gate page. Returns whether it has changed.
     pub(super) fn read(&mut self, page: &GpuGate, now: u64) -> bool {
-        // This read must come after the write of `held`, because the scheduler writes the grant
-        // first and reads `held` second.
+        // Read the grant after writing `held`. The scheduler writes the grant and then reads
+        // `held`, so at least one side sees the other's write.
         let word = page.grant.load(Ordering::SeqCst);
         if word == self.word {
             return false;
@@ -150,14 +154,14 @@ impl Device {
         true
     }
 
-    /// Returns whether call times are being measured: always while other VMs want the GPU,
-    /// otherwise once per [`SAMPLE`].
+    /// Returns whether call times are being measured: always while other VMs want the GPU, and once
+    /// per [`SAMPLE`] while none does.
     pub(super) fn is_timed(&self, now: u64) -> bool {
         self.mode != Mode::Unlimited || now.saturating_sub(self.looked) >= SAMPLE
     }
 
-    /// Returns the current grant, encoded, if call times measured from now on include only this
-    /// VM's work. That's so in a window once one of this VM's calls has finished in it.
+    /// Returns the current grant, encoded, if call times that are measured from now on include only
+    /// this VM's work. They do in a window once one of this VM's calls has finished in the window.
     pub(super) fn measures(&self) -> Option<u64> {
         (self.mode == Mode::Window && self.settled).then_some(self.word)
     }
@@ -185,8 +189,8 @@ impl Device {
                     if depth > TIGHT { ahead < depth } else { ahead.saturating_add(lasts) <= depth }
                 });
                 let begins = now.saturating_add(ahead.unwrap_or(0));
-                // At least one call may begin in each window; otherwise a VM with a small share
-                // could never run a call.
+                // At least one call may begin in each window, even if the window's time is over,
+                // because a VM with a small share could otherwise never run a call.
                 fits && (!self.started || begins < page.until.load(Ordering::Relaxed))
             }
         }
@@ -223,16 +227,16 @@ impl Device {
         page.copying.store(u64::from(copying), Ordering::SeqCst);
     }
 
-    /// Sets the flag in the gate page that calls may be in flight, before a call begins, and then
-    /// checks that the grant hasn't changed. If it has, returns `false`: the call must not begin,
-    /// and the scheduler must be woken.
+    /// Reports in the gate page that calls may be in flight, before a call begins, and then checks
+    /// that the grant hasn't changed. If the grant has changed, returns `false`. Then the call must
+    /// not begin, and the caller must wake the scheduler.
     pub(super) fn enter(&mut self, page: &GpuGate) -> bool {
         if !self.active {
             page.active.store(1, Ordering::SeqCst);
             if page.grant.load(Ordering::SeqCst) != self.word {
                 page.active.store(0, Ordering::SeqCst);
-                // The scheduler may have seen the `active` flag, and may now be waiting for work
-                // that doesn't exist.
+                // The caller must wake the scheduler in this case, because it may have seen the
+                // `active` flag and be waiting for work that doesn't exist.
                 return false;
             }
             self.active = true;
@@ -246,15 +250,15 @@ impl Device {
         self.idle_since = None;
         self.progress = now;
         if !self.busy {
-            // Keep the first time, because many calls may begin before the next check of the
-            // streams.
+            // Keep the time of the first call, because many calls may begin before the next check
+            // of the streams.
             self.begun.get_or_insert(now);
         }
     }
 
     /// Records that a call on a mirror got a turn. The call counts as finished at once, because the
-    /// gate doesn't notice its end. The scheduler charges the VM for the estimated time on the GPU,
-    /// `ns`, in the same way as for copies.
+    /// gate doesn't notice when it ends. The scheduler charges the VM for the call's estimated GPU
+    /// time, `ns`, in the same way as for copies.
     pub(super) fn gave_turn(&mut self, page: &GpuGate, ns: u64, now: u64) {
         self.began(now);
         bump(&page.finished, 1);
@@ -278,7 +282,8 @@ impl Device {
         if let Some(begun) = self.begun.take() {
             bump(&page.begun_ns, now.saturating_sub(begun));
         }
-        // Streams that wait for a host function don't use the GPU, so only the copies use it.
+        // If no stream is busy, only copies use the GPU, because streams that wait for a host
+        // function or for a value don't.
         if self.copying && !self.busy {
             bump(&page.copied_ns, now.saturating_sub(self.looked));
         }
@@ -286,13 +291,14 @@ impl Device {
             self.set_copying(page, seen.copying);
         }
         (self.busy, self.looked) = (seen.running, now);
-        // Unless times are measured continuously, it isn't known when the oldest call began.
+        // In Unlimited mode, times aren't measured continuously, so it isn't known when the oldest
+        // call began.
         let oldest = if self.mode == Mode::Unlimited { 0 } else { seen.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
         page.ends.store(seen.ends, Ordering::Relaxed);
         let stalled = u64::from(seen.flying > 0 && !seen.running);
         let mut ring = false;
-        // Copies that began while the gate was closed count as ordinary work once it is open.
+        // Once the gate is open, copies that began while it was closed count as ordinary work.
         if seen.flying > 0 && self.mode.is_open() {
             ring = !self.enter(page);
         }
@@ -312,17 +318,18 @@ impl Device {
         ring
     }
 
-    /// Records that the gate has stopped holding back one call.
+    /// Records that the gate holds one call less.
     pub(super) fn release(&mut self, page: &GpuGate) {
         if page.held.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.notified = false;
         }
     }
 
-    /// Returns whether to wake the scheduler, because calls are being held back or the window is
+    /// Returns whether to wake the scheduler, because the closed gate holds calls or the window is
     /// idle.
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
-        // An unlimited window has no end. The page may already have the end of the next window.
+        // Ignore `until` in Unlimited mode, which has no end. The page may already contain the end
+        // of the next window.
         let over = self.mode != Mode::Unlimited && now >= page.until.load(Ordering::Relaxed);
         let closed = !self.mode.is_open() || over;
         let mut ring = false;

@@ -1,4 +1,4 @@
-//! Estimates of how long gated calls take on the GPU, from measurements of calls of the same kind.
+//! Estimates how long gated calls take on the GPU, based on measurements of calls of the same kind.
 
 use protocol::calls as api;
 use protocol::codec::Call;
@@ -7,37 +7,39 @@ use protocol::ids::{FuncId, GraphExecId};
 use crate::calls::tables::id_map::IdMap;
 use crate::executor::Command;
 
-/// The maximum number of kinds of call with an estimate. When it is exceeded, all estimates are
-/// dropped.
+/// The maximum number of kinds of call for which there is an estimate. All estimates are dropped
+/// when there are more.
 const MAX_KINDS: usize = 4096;
 /// The estimate, in ns, for a kernel or graph whose time hasn't been measured yet.
 const UNKNOWN: u64 = 250_000;
-/// The estimate, in ns, for a [`Kind::Signal`]. It isn't measured, because waits can take any time.
+/// The estimate, in ns, for a [`Kind::Signal`]. These calls aren't measured, because a wait can
+/// take any amount of time.
 const SIGNAL: u64 = 5_000;
-/// A copy to the device counts as running on a copy engine if [`size`] of its length exceeds this,
-/// which means from 64 KiB. On an H200, 24 KiB would do; the margin is for other drivers.
+/// A copy to the device counts as running on a copy engine if [`size`] of its length is larger than
+/// this, that is, from 64 KiB. On an H200, anything above 24 KiB uses a copy engine; the margin is
+/// for other drivers.
 const ENGINE: u32 = 16;
-/// The smallest and the largest possible estimate, in ns.
+/// The smallest possible estimate (`LEAST`) and the largest (`MOST`), in ns.
 const LEAST: u64 = 1_000;
 const MOST: u64 = 1 << 42;
 
-/// Calls that should take about the same time on the GPU, and so share one estimate.
+/// A kind of call. Calls of the same kind should take about the same time on the GPU, so they share
+/// one estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum Kind {
-    /// Launches of a function or kernel, by its id and the base-2 logarithm of the number of
-    /// blocks.
+    /// Launches of a function or kernel: its id, and [`size`] of the number of blocks.
     Kernel(FuncId, u32),
-    /// Copies between host and device, by the base-2 logarithm of their size in bytes.
+    /// Copies between host and device: the path, and [`size`] of the number of bytes.
     HostCopy(HostPath, u32),
-    /// Memsets and copies within device memory, by the base-2 logarithm of their size in bytes.
+    /// Memsets and copies within device memory: [`size`] of the number of bytes.
     DeviceCopy(u32),
-    /// Event records, and values that a stream writes or waits for.
+    /// Calls that make a stream record an event, write a value to memory, or wait for a value.
     Signal,
-    /// Any other gated call, by its opcode and the executable graph that it launches, if any.
+    /// Any other gated call: its opcode, and the executable graph that it launches, if any.
     Other(u32, GraphExecId),
 }
 
-/// The path that the bytes take in a copy between host and device.
+/// The path of a copy's bytes between host and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) enum HostPath {
     /// To the device, from bytes in the command's own arguments.
@@ -48,15 +50,15 @@ pub(in crate::calls) enum HostPath {
     Out,
 }
 
-/// Returns the base-2 logarithm of a size, rounded down, plus 1. Calls with the same result share
-/// an estimate.
+/// Returns the base-2 logarithm of a size, rounded down, plus 1, or 0 if the size is 0. Calls with
+/// the same result share an estimate.
 fn size(value: u64) -> u32 {
     64 - value.leading_zeros()
 }
 
 impl Kind {
-    /// Returns the kind of a gated command. A command that can't be decoded gets some kind, too; it
-    /// is refused elsewhere. `is_host` returns whether an address is one of host memory.
+    /// Returns the kind of a gated command. `is_host` returns whether an address is in host memory.
+    /// A command that can't be decoded gets [`Kind::Other`]. It's refused later, when it runs.
     pub(super) fn of(command: &Command<'_>, is_host: impl Fn(u64) -> bool) -> Self {
         let kernel = |f, x: u32, y: u32, z: u32| {
             let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
@@ -106,9 +108,9 @@ impl Kind {
         kind.unwrap_or(other)
     }
 
-    /// Returns whether calls of this kind use only a copy engine, and so leave the engine that runs
-    /// kernels free. The driver uses the kernel engine for short copies to the device (up to 24 KiB
-    /// on an H200) and for all copies within the device.
+    /// Returns whether calls of this kind use only a copy engine, and so don't use the engine that
+    /// runs kernels. The driver uses the latter for short copies to the device (up to 24 KiB on an
+    /// H200) and for all copies within the device.
     pub(super) fn only_copies(self) -> bool {
         match self {
             Self::HostCopy(HostPath::In, bytes) => bytes > ENGINE,
@@ -125,7 +127,7 @@ pub(in crate::calls) struct Estimates {
 }
 
 impl Estimates {
-    /// Returns the estimated time of a kind of call in ns, and whether that is based on a
+    /// Returns the estimated time of a kind of call in ns, and whether the estimate is based on a
     /// measurement or on a known transfer rate.
     pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
         match (self.known.get(&kind), kind) {
@@ -140,9 +142,10 @@ impl Estimates {
     }
 
     /// Updates the estimates after calls that ran one after another took `took` ns in total.
-    /// `kinds` contains each kind among them with its estimate, and `expected` is the estimated
-    /// total time. `alone` says that `took` includes nothing else, such as the context switch at
-    /// the beginning of a window or another VM's work.
+    /// `kinds` contains each kind of these calls with its estimate, and `expected` is the estimated
+    /// total time. `alone` says that `took` includes nothing but these calls. If it's false, `took`
+    /// may include, for example, the context switch at the beginning of a window or another VM's
+    /// work.
     pub(super) fn learn(&mut self, kinds: &[(Kind, u64)], expected: u64, took: u64, alone: bool) {
         if self.known.len() > MAX_KINDS {
             self.known.clear();
@@ -154,12 +157,12 @@ impl Estimates {
             let now = u64::try_from(part).unwrap_or(MOST).clamp(LEAST, MOST);
             let next = match measured {
                 false => now,
-                // Always accept a shorter time: if the measurement includes other work, the call
-                // itself took even less.
+                // Always accept a shorter time: even if the measurement includes other work, the
+                // call took at most this long.
                 true if now < before => before / 2 + now / 2,
                 true if !alone => before,
-                // Adapt to longer times quickly, because calls that take longer than estimated
-                // overrun the window.
+                // Adapt to longer times quickly, because calls that take longer than estimated run
+                // past the end of the window.
                 true if now > before * 2 => before / 2 + now / 2,
                 true => before - before / 8 + now / 8,
             };
@@ -205,7 +208,8 @@ mod tests {
     #[test]
     fn calls_queued_with_an_old_estimate_do_not_inflate_it() {
         let mut estimates = Estimates::default();
-        // Many launches of a new kernel are in flight before the first has finished.
+        // Many launches of a kernel without a measurement are queued before the first one has
+        // finished.
         for _ in 0..200 {
             estimates.learn(&[(F, UNKNOWN)], UNKNOWN, 3_000_000, true);
         }

@@ -1,11 +1,14 @@
 //! Tracks the commands that are queued in the driver, by stream.
 //!
-//! A channel of the GPU takes about a thousand commands, and queuing another one blocks the caller
-//! until the GPU has finished one. The ring reader must never block there, because the GPU may be
-//! waiting for something that arrives through the reader, such as the notification that a host
-//! function has run. So the reader counts the commands that it has queued, and the gate holds back
-//! those that don't fit. While the VM shares the GPU, the reader also measures times: it records
-//! events ("marks") in the streams, and the commands between two marks took the time between them.
+//! A channel of the GPU holds about a thousand commands. Queuing another one blocks the caller
+//! until the GPU has finished one. The ring reader must never block in this way, because the GPU
+//! may be waiting for something that arrives through the reader, such as the notification that a
+//! host function has run. Therefore, the reader counts the commands that it has queued, and the
+//! gate holds the commands for which there is no room.
+//!
+//! While the VM shares the GPU, the reader also measures times. It records events ("marks") in the
+//! streams. The commands between two marks took the time between the GPU reaching one mark and the
+//! other.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -25,7 +28,7 @@ use crate::calls::tables::id_map::IdMap;
 use host_ipc::gate;
 
 /// A command counts once more for each of this many bytes of pageable memory that it copies,
-/// because the driver's staging memory is limited, too.
+/// because the driver also has limited staging memory.
 const BYTES: usize = 4096;
 
 /// A command that is about to be queued in the driver.
@@ -38,20 +41,21 @@ pub(in crate::calls) struct Queued {
     pub gated: bool,
 }
 
-/// The commands queued in the driver. The bodies of calls only add commands; the gate does
-/// everything else.
+/// The commands queued in the driver. The functions that implement calls only add commands. The
+/// gate does everything else.
 #[derive(Default)]
 pub(in crate::calls) struct InFlight {
-    /// Only the ring reader's thread locks this, so driver calls are allowed while it is locked.
+    /// Only the ring reader's thread locks this mutex, so it may call the driver while it holds the
+    /// lock.
     flight: Mutex<Flight>,
-    /// Whether the streams must be marked or checked. It is read without the lock after each
-    /// command.
+    /// Whether the streams must be marked or checked. The reader reads this flag after each
+    /// command, without taking the lock.
     due: AtomicBool,
 }
 
 impl InFlight {
     /// Counts a command that is about to be queued. If its stream isn't known yet, calls `device`
-    /// for the ordinal of the stream's GPU. Returns the command's number in the session.
+    /// for the ordinal of the stream's GPU. Returns the command's sequence number in the session.
     pub(in crate::calls) fn add(&self, queued: Queued, device: impl FnOnce() -> usize) -> u64 {
         let mut flight = self.lock();
         if flight.add(queued, device) {
@@ -61,7 +65,8 @@ impl InFlight {
     }
 
     /// Returns whether the command with this number is the last one that was queued in a stream.
-    /// Returns false if the stream has been destroyed, even if there is a new one with its handle.
+    /// Returns false if the stream has been destroyed, even if another stream now has the same
+    /// handle.
     pub(in crate::calls) fn is_last(
         &self,
         (stream, ctx): (CUstream, ContextId),
@@ -81,7 +86,8 @@ impl InFlight {
     }
 
     /// Removes the streams of a context that is about to be destroyed. The context's work counts as
-    /// running until the caller sets the returned flag, once the driver has destroyed the context.
+    /// running until the caller sets the returned flag, which it must do once the driver has
+    /// destroyed the context.
     pub(in crate::calls) fn begin_end_of(&self, ctx: ContextId) -> Arc<AtomicBool> {
         let ended = Arc::new(AtomicBool::new(false));
         let (mut of, mut calls, mut begun) = (None, 0, 0);
@@ -108,8 +114,8 @@ impl InFlight {
         lock(&self.flight)
     }
 
-    /// Returns whether [`InFlight::add`] has requested a check of the streams since the last call
-    /// of this function.
+    /// Returns whether [`InFlight::add`] has requested a check of the streams since this function
+    /// was last called.
     #[inline]
     pub(super) fn take_due(&self) -> bool {
         self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
@@ -120,7 +126,7 @@ impl InFlight {
 pub(super) struct Look {
     /// The state of each GPU's gated calls, indexed by ordinal.
     pub seen: Vec<Observation>,
-    /// Whether so many commands are queued in the driver that no more may be added.
+    /// Whether so many commands are queued in the driver that the gate must not let more through.
     pub full: bool,
 }
 
@@ -128,17 +134,19 @@ pub(super) struct Look {
 #[derive(Default)]
 pub(super) struct Flight {
     streams: IdMap<Key, Stream>,
-    /// The number of commands queued in all streams.
+    /// The number of commands queued in all streams. A command that copies much pageable memory
+    /// counts as several.
     total: u32,
-    /// The number of commands so far.
+    /// The number of commands that the session has queued so far, which is the number of the latest
+    /// one.
     count: u64,
     orphans: Vec<Orphan>,
     ending: Vec<Ending>,
     /// The gated call that is about to be queued, with its estimated time. `None` if call times
     /// aren't being measured.
     expected: Option<Expected>,
-    /// The stream that the last call was queued in, if the stream had no call whose time is
-    /// measured before.
+    /// The stream in which the last call was queued, if no earlier call in that stream is
+    /// unfinished and measured.
     fresh: Option<Key>,
     /// The streams in which a mark must be recorded.
     due: Vec<Key>,
@@ -172,8 +180,8 @@ impl Flight {
     }
 
     /// Records that the driver has queued the call given to [`Flight::expect`], or that the call
-    /// was refused. The call's time is measured only from now, because the driver may have spent
-    /// time on loading code before.
+    /// was refused. The measurement of the call's time starts now, because the driver may have
+    /// spent time on loading code before it queued the call.
     pub(super) fn has_begun(&mut self, measures: Option<u64>) {
         self.expected = None;
         if let Some(key) = self.fresh.take()
@@ -183,7 +191,7 @@ impl Flight {
         }
     }
 
-    /// Returns the estimated time of a call of this kind, in ns.
+    /// Returns the estimated time of one call of this kind, in ns.
     pub(super) fn estimate(&self, kind: Kind) -> u64 {
         self.estimates.of(kind).0
     }
@@ -194,8 +202,8 @@ impl Flight {
         self.streams.get(&key).and_then(Stream::estimated_ns)
     }
 
-    /// Returns whether a call of this kind, if it's the next one in a stream, uses only a copy
-    /// engine.
+    /// Returns whether a call of this kind uses only a copy engine if it's the next one in a
+    /// stream.
     pub(super) fn uses_only_copy_engine(&self, key: Option<Key>, kind: Kind) -> bool {
         let stream = key.and_then(|key| self.streams.get(&key));
         stream.map_or(kind.only_copies(), |stream| stream.uses_only_copy_engine(kind))
@@ -212,8 +220,9 @@ impl Flight {
         self.total >= LIMIT || self.streams.values().any(Stream::needs_mark)
     }
 
-    /// Records a mark behind all gated commands in a stream that is about to be destroyed. The mark
-    /// shows when those commands have finished, which the destroyed stream can't.
+    /// Records a mark after all gated commands in a stream that is about to be destroyed. The mark
+    /// shows when those commands have finished, because the stream can't be queried once it's
+    /// destroyed.
     pub(super) fn mark_end(&mut self, key: Key, marks: &mut impl Marks) {
         if let Some(stream) = self.streams.get_mut(&key) {
             stream.mark_end(marks);
@@ -227,9 +236,9 @@ impl Flight {
         }
     }
 
-    /// Records marks in streams with many unmarked commands, and removes the commands that have
-    /// finished. `full` is [`Look::full`] from the previous call, and `standing` contains the
-    /// streams that are waiting for a host function or for a value.
+    /// Checks all streams: records marks in streams with many unmarked commands, and removes the
+    /// commands that have finished. `full` is [`Look::full`] from the previous call, and `standing`
+    /// contains the streams that are waiting for a host function or for a value in memory.
     pub(super) fn look(
         &mut self,
         gpus: &Gpus,
@@ -239,8 +248,8 @@ impl Flight {
         now: u64,
     ) -> Look {
         let mut seen = vec![Observation::default(); gpus.len()];
-        // While commands are held back because the driver is full, query every stream: there may be
-        // many streams, each with a few finished commands.
+        // While the gate holds commands because the driver is full, query every stream, because
+        // there may be many streams with a few finished commands each.
         let crowded = full || self.total >= LIMIT;
         let is_timed = |device| gpus.device(device).is_timed(now);
         self.ending.retain_mut(|ending| {

@@ -9,7 +9,7 @@ use crate::gate_end::GateEnd;
 use host_ipc::eventfd::notify;
 use host_ipc::gate::{self, GpuGate, Mode};
 
-/// The gates of all GPUs. `device` in their methods is the worker's ordinal for a GPU.
+/// The gates of all GPUs. The parameter `device` of its methods is the worker's ordinal for a GPU.
 pub(super) struct Gpus {
     end: GateEnd,
     devices: Vec<Device>,
@@ -52,7 +52,7 @@ impl Gpus {
         self.devices.iter_mut().zip(&self.end.page.gpus)
     }
 
-    /// Increments the number of calls in the session, which operators can read.
+    /// Increments the session's count of calls, which operators can read.
     #[inline]
     pub(super) fn count_call(&self) {
         gate::bump(&self.end.page.worker.calls, 1);
@@ -71,7 +71,7 @@ impl Gpus {
         })
     }
 
-    /// Returns whether a gated call on this GPU can begin without further checks.
+    /// Returns whether a gated call on `device` can begin without further checks.
     #[inline]
     pub(super) fn is_wide(&self, device: usize) -> bool {
         self.devices[device].is_wide(&self.end.page.gpus[device])
@@ -82,8 +82,8 @@ impl Gpus {
         self.devices.iter().any(|device| device.wants_look(now))
     }
 
-    /// Sets the flag in the gate page that calls may be in flight on this GPU. Returns `false` if
-    /// the grant has changed meanwhile, so that no call may begin.
+    /// Reports in the gate page that calls may be in flight on `device`. Returns `false` if the
+    /// grant has changed in the meantime, so that no call may begin.
     pub(super) fn enter(&mut self, device: usize) -> bool {
         let (device, page) = self.with_page(device);
         if device.is_active() {
@@ -98,9 +98,9 @@ impl Gpus {
         enters
     }
 
-    /// Like [`Gpus::enter`], for a call that creates or destroys a context. Reports the context
-    /// work before it reports that the gate is in use, so that the scheduler never sees a gate in
-    /// use without the context work.
+    /// Does the same as [`Gpus::enter`] for a call that creates or destroys a context. Reports the
+    /// context work before it reports that the gate is in use, so that the scheduler never sees a
+    /// gate in use without the context work.
     pub(super) fn enter_for_context(&mut self, device: usize) -> bool {
         self.end.page.gpus[device].begin_context();
         let enters = self.enter(device);
@@ -110,8 +110,8 @@ impl Gpus {
         enters
     }
 
-    /// Records that a gated call has begun: any call if the gate is open or on standby, or a copy
-    /// that may begin while the gate is closed.
+    /// Records that a gated call has begun. If the gate is neither open nor on standby, the call is
+    /// a copy that may begin while the gate is closed.
     pub(super) fn began(&mut self, device: usize, now: u64) {
         let (device, page) = self.with_page(device);
         if device.mode().is_open() || device.mode() == Mode::Standby && device.is_active() {
@@ -123,19 +123,19 @@ impl Gpus {
         }
     }
 
-    /// Records that the gate is holding back another call for this GPU.
+    /// Records that the gate holds one more call for this GPU.
     pub(super) fn hold(&mut self, device: usize) {
         self.end.page.gpus[device].held.fetch_add(1, Ordering::SeqCst);
         self.wake_heartbeat();
     }
 
-    /// Records that the gates are no longer holding back any call.
+    /// Records that none of the gates holds any calls.
     pub(super) fn release_all(&mut self) {
         self.pairs().for_each(|(_, page)| page.held.store(0, Ordering::SeqCst));
     }
 
-    /// Returns whether any GPU's gate is closed while it holds back calls, or while calls that have begun
-    /// haven't finished: these have been taken off the GPU, or soon will be.
+    /// Returns whether any GPU's gate is closed while it holds calls or has unfinished calls. Those
+    /// unfinished calls have been taken off the GPU, or soon will be.
     pub(super) fn any_waits(&self) -> bool {
         self.devices.iter().zip(&self.end.page.gpus).any(|(device, page)| {
             matches!(device.mode(), Mode::Closed | Mode::Prepare)
@@ -152,8 +152,8 @@ impl Gpus {
         self.ring(ring);
     }
 
-    /// Wakes the scheduler if calls are being held back or the VM's window is idle, and it hasn't
-    /// been notified yet.
+    /// Wakes the scheduler if a closed gate holds calls or the VM's window is idle, unless the
+    /// scheduler has already been notified of that.
     pub(super) fn notify_scheduler(&mut self, now: u64) {
         let mut ring = false;
         for (device, page) in self.pairs() {

@@ -1,4 +1,4 @@
-//! The commands that the gate is holding back.
+//! The commands that the gate holds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,11 +13,11 @@ use crate::executor::Command;
 use crate::ledger::{Asked, Decision};
 use crate::reply::ReplyTo;
 
-/// The memory in bytes that a held command takes in addition to its arguments: its entry in the
-/// queue, and one in the lane of each resource that it uses.
+/// The memory, in bytes, that a held command takes in addition to its arguments: its entry in the
+/// queue, and its entries in the lanes of the resources that it uses.
 const HELD_BYTES: usize = size_of::<Held>() + 256;
 
-/// A command that the gate is holding back.
+/// A command that the gate holds.
 pub(in crate::calls) struct Held {
     opcode: u32,
     thread: u32,
@@ -27,21 +27,22 @@ pub(in crate::calls) struct Held {
     uses: Accesses,
     ends: Option<Resource>,
     needs: Needs,
-    /// The question to the broker that must be answered before the command runs again.
+    /// The question to the broker that must be answered before the command can run again.
     asked: Option<Asked>,
 }
 
-/// The conditions for issuing a held command that no other held command comes before.
+/// The conditions, other than the order of held commands, under which a held command may go to the
+/// driver.
 #[derive(Clone, Copy)]
 pub(super) enum Needs {
-    /// No conditions.
+    /// The command may go at once.
     Nothing,
     /// The driver must have room for another command.
     Room,
-    /// No other call that must be kept apart from this one may be in progress in the context.
+    /// The calls in progress in the context must let a call with this access to limits begin.
     Limits { ctx: ContextId, access: LimitAccess },
     /// The driver must have room for another command, and the GPU's gate must let a call of this
-    /// kind begin in this stream. If the call uses limits, no call that changes a limit of its
+    /// kind begin in this stream. If the call uses limits, no call that changes a limit of the
     /// context may be in progress.
     Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId, uses_limits: bool },
 }
@@ -60,18 +61,19 @@ impl Held {
         Self { opcode, thread, ctx, args, reply, uses, ends, needs, asked: None }
     }
 
-    /// Lets the command wait for the answer to a question.
+    /// Makes the command wait for the broker's answer to a question.
     pub(super) fn waiting_for(self, asked: Asked) -> Self {
         Self { asked: Some(asked), ..self }
     }
 
-    /// Returns whether the command waits for the answer to a question.
+    /// Returns whether the command waits for the broker's answer to a question.
     pub(super) fn is_undecided(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked.decision().is_none())
     }
 
-    /// Returns whether a posted command that isn't ordered waits. The guest may use what it creates in
-    /// later commands.
+    /// Returns whether the reader must stop while the command waits for the broker's answer. It
+    /// must if the command is posted and has no place in the order of commands, because the guest
+    /// may use the object that the command creates in later commands.
     fn stops_reader(&self) -> bool {
         self.asked.is_some() && self.reply.is_posted() && self.uses.iter().next().is_none()
     }
@@ -93,8 +95,9 @@ impl Held {
         self.ends
     }
 
-    /// Calls `run` with the command, its reply channel, and the answer to its question. If `run`
-    /// returns the reply channel with another question, returns the command, which must run again.
+    /// Calls `run` with the command, its reply channel, and the broker's answer to its question. If
+    /// `run` returns another question with the reply channel, the command must run again after its
+    /// answer, so this returns the command.
     pub(in crate::calls) fn run_with(
         self,
         run: impl FnOnce(&Command<'_>, ReplyTo, Option<Decision>) -> Option<(Asked, ReplyTo)>,
@@ -105,7 +108,7 @@ impl Held {
         Some(Self { args, reply, asked: Some(asked), ..self })
     }
 
-    /// Replies with this CUresult, without running the command.
+    /// Replies with `result` without running the command.
     pub(super) fn fail(self, result: u32) {
         self.reply.finish(result, &[]);
     }
@@ -123,16 +126,16 @@ impl Held {
     }
 }
 
-/// The commands that the gate is holding back, in their order.
+/// The commands that the gate holds, in their order.
 #[derive(Default)]
 pub(super) struct HeldQueue {
     book: Book,
     commands: HashMap<Number, Held>,
-    /// The memory that the held commands take, in bytes.
+    /// The total memory that the held commands take, in bytes.
     bytes: usize,
-    /// The number of held commands that free memory. That memory can't be allocated again yet.
+    /// The number of held commands that free memory. An allocation can't use that memory yet.
     frees: usize,
-    /// The number of commands for which the reader stops.
+    /// The number of held commands because of which the reader must stop.
     stopping: usize,
     /// The streams and events that a held command will destroy.
     ended: HashSet<Resource>,
@@ -144,7 +147,7 @@ impl HeldQueue {
         self.commands.is_empty()
     }
 
-    /// Returns the memory that the held commands take, in bytes.
+    /// Returns the total memory that the held commands take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -154,8 +157,8 @@ impl HeldQueue {
         self.frees > 0
     }
 
-    /// Returns whether any of these resources is a stream or event that a held command will
-    /// destroy.
+    /// Returns whether a command with these accesses uses a stream or event that a held command
+    /// will destroy.
     pub(super) fn uses_ended(&self, uses: &Accesses) -> bool {
         !self.ended.is_empty() && uses.iter().any(|(used, _)| self.ended.contains(&used))
     }
@@ -181,7 +184,7 @@ impl HeldQueue {
         self.put_back(number, held);
     }
 
-    /// Returns a command that was taken out, and must run again.
+    /// Puts a command that was taken out, and that must run again, back at its place in the queue.
     pub(super) fn put_back(&mut self, number: Number, held: Held) {
         self.bytes += held.bytes();
         self.frees += usize::from(held.is_free());
@@ -199,8 +202,8 @@ impl HeldQueue {
         self.commands.get(&number)
     }
 
-    /// Takes out a command that need not wait for another command. Until [`Self::ran`], its order
-    /// holds other commands back.
+    /// Takes out a command that need not wait for another command. The command still holds back the
+    /// commands that must come after it, until [`Self::ran`] is called.
     pub(super) fn take(&mut self, number: Number) -> Option<Held> {
         let held = self.commands.remove(&number)?;
         self.bytes -= held.bytes();
@@ -212,19 +215,20 @@ impl HeldQueue {
         Some(held)
     }
 
-    /// Records that a command that was taken out has run.
+    /// Records that a command that was taken out has run, so that commands that must come after it
+    /// can run.
     pub(super) fn ran(&mut self, number: Number, uses: &Accesses) {
         self.book.remove(number, uses);
     }
 
-    /// Returns whether the reader must take no more commands, because later ones may depend on one
-    /// that waits for the broker.
+    /// Returns whether the reader must stop taking commands, because later commands may depend on a
+    /// held command that waits for the broker.
     pub(super) fn stops_reader(&self) -> bool {
         self.stopping > 0
     }
 
-    /// Replies to all held commands without running them. A stream or event that a held command
-    /// would have destroyed stays unusable.
+    /// Replies to all held commands with `result` without running them. A stream or event that a
+    /// held command would have destroyed can't be used any more.
     pub(super) fn fail_all(&mut self, result: u32) {
         self.commands.drain().for_each(|(_, held)| held.fail(result));
         self.book = Book::default();

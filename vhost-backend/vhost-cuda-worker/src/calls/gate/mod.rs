@@ -8,16 +8,16 @@
 //! | `gpus`, `device` | the gates of all GPUs; the gate of one GPU |
 //! | `beat` | the heartbeat |
 //! | `held`, `order` | the commands that are waiting; their order |
-//! | `used`, `named` | the resources that a command uses; the handles in its arguments |
+//! | `used`, `named` | the resources that a command uses; the handles in a command's arguments |
 //! | `turns` | calls on mirrors that wait for a window |
 //! | `flight`, `stream` | the commands queued in the driver; those in one stream |
 //! | `marks` | the gate's interface to streams and events in the driver |
 //! | `room`, `estimate` | how many commands may be queued; how long calls take |
 //!
 //! While the VM has the GPU to itself, checking a command costs one read of the memory that the
-//! worker shares with the scheduler. Otherwise, calls that use the GPU wait here, in the order of
-//! their streams, and commands that must come after a waiting call wait behind it. All other
-//! commands run. docs/design/gate.md has the rules.
+//! worker shares with the scheduler. While other VMs want the GPU, the gate holds calls that use
+//! the GPU, in the order of their streams, and also commands that must come after a held call. All
+//! other commands run. docs/design/gate.md has the rules.
 
 mod admission;
 mod beat;

@@ -4,12 +4,12 @@ use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
 use crate::calls::tables::id_map::Id;
 
-/// The handles of one kind in a command's arguments.
+/// The handles of one kind, such as streams, in a command's arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::calls) struct Handles<K> {
     ids: [K; 2],
     len: usize,
-    /// Whether the command destroys the object with this handle.
+    /// Whether the command destroys the object that the handle identifies.
     pub(super) ends: bool,
 }
 
@@ -31,7 +31,7 @@ impl<K: Id> Handles<K> {
     }
 }
 
-/// The handles in a command's arguments.
+/// The handles in a command's arguments, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::calls) struct Names {
     pub streams: Handles<StreamId>,

@@ -1,12 +1,12 @@
-//! The order in which the commands that the gate holds back are issued, which depends on the
+//! The order in which the gate issues the commands that it holds. The order depends on the
 //! resources that they use.
 //!
 //! Each resource (a stream, an event, a context, …) has a lane, a queue of the held commands that
 //! use it. A command has one of three kinds of access to the resource. `Exclusive` comes after
 //! every earlier `Exclusive` or `Shared` command in the lane. `Shared` comes after every earlier
 //! `Exclusive` command. `Behind` comes after every earlier `Exclusive` or `Shared` command, but
-//! later commands needn't wait for it. A command is ready when no command that it must come after
-//! is still held.
+//! later commands needn't wait for it. A command is ready when the gate no longer holds any command
+//! that it must come after.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -40,16 +40,17 @@ pub(super) enum Resource {
     Session,
 }
 
-/// A command's kind of access to a resource, which determines its order.
+/// A command's kind of access to a resource, which determines the command's order relative to other
+/// commands that use the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// The command comes after all earlier exclusive and shared commands, and before all later
     /// commands.
     Exclusive,
-    /// The command comes after all earlier exclusive commands, and before all later ones that
-    /// aren't shared.
+    /// The command comes after all earlier exclusive commands, and before all later exclusive
+    /// commands and commands with access `Behind`.
     Shared,
-    /// The command comes after all earlier commands of the other two kinds. Later commands needn't
+    /// The command comes after all earlier exclusive and shared commands. Later commands needn't
     /// wait for it.
     Behind,
 }
@@ -84,10 +85,12 @@ impl Accesses {
 /// The held commands that use one resource.
 #[derive(Default)]
 struct Lane {
-    /// The exclusive command, or the shared commands, that need not wait in this resource's lane.
+    /// The commands that need not wait in this resource's lane: one exclusive command (`alone`), or
+    /// any number of shared ones (`beside`).
     alone: Option<Number>,
     beside: BTreeSet<Number>,
-    /// The commands that must wait in this resource's lane, by their kind of access.
+    /// The commands that must wait in this resource's lane, by their kind of access: exclusive,
+    /// shared, and behind.
     waiting_alone: BTreeSet<Number>,
     waiting_beside: BTreeSet<Number>,
     waiting_after: BTreeSet<Number>,
@@ -203,7 +206,8 @@ impl Book {
         for (resource, access) in uses.iter() {
             let lane = self.lanes.entry(resource).or_default();
             lane.add(number, access);
-            // Adding a command can only make this same command ready.
+            // Only the added command can become ready here, because adding a command never makes
+            // another one ready.
             lane.settle(|_| waits_for -= 1);
             if lane.is_empty() {
                 self.lanes.remove(&resource);
@@ -217,7 +221,7 @@ impl Book {
         number
     }
 
-    /// Removes a ready command that is about to be issued.
+    /// Removes a ready command, so that commands that must come after it can become ready.
     pub(super) fn remove(&mut self, number: Number, uses: &Accesses) {
         self.ready.remove(&number);
         let Self { lanes, waiting, ready, .. } = self;
@@ -312,8 +316,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the lanes with the rule itself: a command is ready if it conflicts with no
-        /// earlier command that is still held.
+        /// Compares the lanes with a direct implementation of the rule: a command is ready if it
+        /// conflicts with no earlier command that is still held.
         #[test]
         fn a_command_is_ready_exactly_when_it_conflicts_with_no_earlier_one(
             commands in prop::collection::vec((prop::collection::btree_map(0u64..4, 0u8..3, 1..4), any::<prop::sample::Index>(), 0usize..3), 1..60),

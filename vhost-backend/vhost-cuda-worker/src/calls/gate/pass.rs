@@ -2,25 +2,26 @@
 
 /// Permission to submit GPU work.
 ///
-/// The driver functions that submit GPU work take a reference to this type. Only the gate can
-/// create a pass. The generated dispatch passes it only to the bodies of gated calls, by reference,
-/// so that it can't outlive the call.
+/// The driver functions that submit GPU work take a reference to a pass. Only the gate can create
+/// one. The generated dispatch gives it only to the functions that implement gated calls, by
+/// reference, so that it can't outlive the call.
 pub struct Pass(());
 
 impl Pass {
-    /// Creates the pass for a command that the gate lets go to the driver.
+    /// Creates the pass for a command that the gate has admitted.
     pub(in crate::calls::gate) const fn admitted() -> Self {
         Self(())
     }
 
-    /// Creates the pass for a command that names a stream, event or context that doesn't exist or
-    /// is being destroyed. The body returns the right error before it calls the driver.
+    /// Creates the pass for a command that refers to a stream, event or context that doesn't exist
+    /// or is being destroyed. The function that implements the call returns the appropriate error
+    /// before it calls the driver, so the pass isn't used.
     pub(in crate::calls::gate) const fn refused_by_body() -> Self {
         Self(())
     }
 
     /// Returns a pass for the rest of an admitted call, which continues as a job on the mirror (the
-    /// worker's thread that corresponds to the guest thread).
+    /// worker's thread for the calling guest thread).
     pub(in crate::calls) const fn for_job(&self) -> Self {
         Self(())
     }

@@ -1,4 +1,4 @@
-//! The gate of a session, which decides when each command may go to the driver.
+//! The gate of a session, which decides when each of the session's commands may go to the driver.
 
 use std::time::Duration;
 
@@ -24,14 +24,15 @@ use crate::ledger::Asked;
 use crate::reply::ReplyTo;
 use host_ipc::gate::{self, Mode};
 
-/// The maximum memory for commands that the gate is holding back, in bytes. When it is exceeded,
-/// the reader stops taking commands from the ring.
+/// The maximum memory, in bytes, for commands that the gate holds. While it's exceeded, the reader
+/// doesn't take commands from the ring.
 const MAX_HELD: usize = 16 << 20;
-/// While commands are waiting for room in the driver, the reader may sleep this long before it
-/// checks again.
+/// The longest time that the reader may sleep before it polls again, while commands are waiting for
+/// room in the driver.
 const ROOM_CHECK: Duration = Duration::from_micros(50);
 
-/// Decides when each command of a session may go to the driver, and holds back the others.
+/// Decides when each command of a session may go to the driver, and holds the commands that may not
+/// go yet.
 pub(in crate::calls) struct Gate {
     gpus: Gpus,
     held: HeldQueue,
@@ -39,18 +40,20 @@ pub(in crate::calls) struct Gate {
     turns: Vec<WaitingCall>,
     /// Whether a call on a mirror has asked the gate to hold back all gated calls.
     quiet: bool,
-    /// The context of the last gated call that was admitted, and the ordinal of its GPU. There is
-    /// none while a limit of a context is being changed, so that each call is checked.
+    /// The context of the last gated call that was admitted, and the ordinal of its GPU. While a
+    /// limit of a context is being changed, the context is `NONE`, so that each call takes the slow
+    /// path, which checks limits.
     last: (ContextId, usize),
     /// Whether a limit of a context was being changed when the gate last checked.
     changing: bool,
     /// Whether so many commands are queued in the driver that no more may be added.
     full: bool,
-    /// The total time for which work has waited for the VM's turn, in ns, and the time since which it is
-    /// waiting, if it is.
+    /// The total time, in ns, for which work has waited for the VM's turn, and, while work is
+    /// waiting, the time since which it has waited or that was last added.
     turn_ns: u64,
     waits_since: Option<u64>,
-    /// The CUresult that every call returns once the scheduler has ended the session, or 0 before.
+    /// The CUresult that every call returns after the scheduler has ended the session, or 0 before
+    /// that.
     verdict: u32,
 }
 
@@ -90,8 +93,8 @@ impl Gate {
         if self.held.is_empty() {
             let goes = match rule.gated {
                 true => self.is_wide(cx, command, rule),
-                // Before a stream is destroyed, a mark must be recorded in it, so this needs the
-                // slow path.
+                // A command that destroys a stream takes the slow path, because a mark must be
+                // recorded in the stream before it's destroyed.
                 false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
                 false if rule.limits == Some(LimitAccess::Change) => false,
                 false if rule.limits.is_some() && self.changing => false,
@@ -115,9 +118,9 @@ impl Gate {
             && (self.gpus.len() == 1 || self.runs_on(cx, command, rule, device))
     }
 
-    /// Returns whether a gated call would run on this GPU. The call's stream may belong to a
-    /// context on another GPU, and the guest may have reused a context's id for a context on
-    /// another GPU.
+    /// Returns whether a gated call would run on `device`. It's possible that it wouldn't, because
+    /// the call's stream may belong to a context on another GPU, and the guest may have reused a
+    /// context's id for a context on another GPU.
     fn runs_on(&self, cx: &Cx<'_>, command: &Command<'_>, rule: Rule, device: usize) -> bool {
         let used = Used::of(cx.shared, command, rule);
         used.is_some_and(|used| self.device_of(cx, used.ctx) == Some(device))
@@ -134,17 +137,18 @@ impl Gate {
         reply: ReplyTo,
     ) -> Admission {
         const NO_CONTEXT: u32 = crate::driver::CuError::INVALID_CONTEXT.0;
-        // Don't leave this error to the call's body: a mirror could create the context before the
-        // body checks for it, and the body would then submit GPU work that the gate hasn't counted.
+        // Fail here if the context doesn't exist, rather than in the function that implements the
+        // call. Before that function checks for the context, a mirror could create it, and the
+        // function would then submit GPU work that the gate hasn't counted.
         if rule.gated && self.device_of(cx, command.ctx).is_none() {
             return Admission::Answer(NO_CONTEXT, reply);
         }
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
         let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
         let Some(used) = used else {
-            // The arguments are malformed, or the stream doesn't exist. A call that depends on
-            // limits and runs on a mirror must fail here, because nothing would keep it from
-            // running during a change of the limits.
+            // There is nothing to order if the arguments are malformed or the stream doesn't exist,
+            // because the call will fail. A call that depends on limits and runs on a mirror must
+            // fail here, because nothing would keep it from running during a change of the limits.
             return match rule.limits {
                 Some(_) if !rule.gated => {
                     Admission::Answer(crate::driver::CuError::INVALID_VALUE.0, reply)
@@ -173,7 +177,8 @@ impl Gate {
         Admission::Held
     }
 
-    /// Returns the conditions for issuing a command, or `None` if its context doesn't exist.
+    /// Returns the conditions under which a command may go to the driver, or `None` if its context
+    /// doesn't exist.
     fn needs_of(
         &self,
         cx: &Cx<'_>,
@@ -203,8 +208,8 @@ impl Gate {
         (device < self.gpus.len()).then_some(device)
     }
 
-    /// Holds a command that can't run before the broker has answered a question. The command has just
-    /// arrived, so it comes after all others that are held.
+    /// Holds a command that can't run before the broker has answered a question. The command has
+    /// just arrived, so it's added after all other held commands.
     #[cold]
     pub(in crate::calls) fn hold_undecided(
         &mut self,
@@ -213,7 +218,8 @@ impl Gate {
         (asked, reply): (Asked, ReplyTo),
     ) {
         let rule = Rule::of(command.opcode);
-        // As in `admit_slowly`.
+        // As in `admit_slowly`, an allocation from a pool has no place in the order unless the gate
+        // holds a command that frees memory.
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
         let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
         let (uses, ends) =
@@ -233,8 +239,8 @@ impl Gate {
         self.gpus.notify_scheduler(gate::now());
     }
 
-    /// Holds a command that [`Gate::next`] has returned, and that can't run before the broker has
-    /// answered a question, at its former place.
+    /// Puts a command that [`Gate::next`] has returned back at its place in the order, because it
+    /// can't run before the broker has answered a question.
     #[cold]
     pub(in crate::calls) fn hold_again(&mut self, cursor: &Cursor, held: Held) {
         if let Needs::Gate { device, .. } = held.needs() {
@@ -243,14 +249,14 @@ impl Gate {
         self.held.put_back(cursor.0, held);
     }
 
-    /// Records that the command that [`Gate::next`] has returned has run.
+    /// Records that a command that [`Gate::next`] has returned has run.
     pub(in crate::calls) fn ran_held(&mut self, cursor: &Cursor, uses: &Accesses) {
         self.held.ran(cursor.0, uses);
     }
 
-    /// Returns the next held command that may go to the driver now, after the position of `cursor`,
-    /// and moves the cursor. The caller must run the command, pass the ticket to [`Gate::ran`], and
-    /// then call [`Gate::ran_held`] or [`Gate::hold_again`].
+    /// Returns the next held command after the position of `cursor` that may go to the driver now,
+    /// and moves the cursor to it. The caller must run the command, pass the ticket to
+    /// [`Gate::ran`], and then call [`Gate::ran_held`] or [`Gate::hold_again`].
     pub(in crate::calls) fn next(
         &mut self,
         cx: &Cx<'_>,
@@ -279,8 +285,8 @@ impl Gate {
         None
     }
 
-    /// Returns whether a command may go to the driver now, given that it needs to wait for no other
-    /// command. If so, the command's GPU counts as active from this call.
+    /// Returns whether a command may go to the driver now, apart from its order relative to held
+    /// commands. If it's a gated call that may go, the call's GPU counts as active from now on.
     fn may_go(&mut self, cx: &Cx<'_>, needs: Needs) -> bool {
         let limit_calls = &cx.shared.limit_calls;
         self.changing = self.changing && limit_calls.are_changing();
@@ -336,7 +342,8 @@ impl Gate {
         let mut marks = PoolMarks { cx, pool: events };
         let Needs::Gate { device, kind, ctx, stream, .. } = needs else {
             if let Needs::Limits { access: LimitAccess::Change, .. } = needs {
-                // Record the change now, because the command begins as soon as it is dispatched.
+                // Record now that a limit is changing, because the change begins as soon as the
+                // command is dispatched.
                 (self.changing, self.last) = (true, (ContextId::NONE, 0));
             }
             if let Some(Resource::Stream(id)) = ends
@@ -362,7 +369,8 @@ impl Gate {
         Ticket::admitted(Some(device))
     }
 
-    /// Does the follow-up work after a command has run.
+    /// Must be called after a command has run. Records when the command's work began, and records
+    /// marks in streams that need one.
     #[inline]
     pub(in crate::calls) fn ran(&mut self, cx: &Cx<'_>, events: &mut EventPool, ticket: Ticket) {
         if let Some(device) = ticket.begins() {
@@ -384,8 +392,8 @@ impl Gate {
         }
     }
 
-    /// Reads the scheduler's grants and verdict. If the scheduler has ended the session, fails all
-    /// held commands. Returns whether the streams must be checked for finished commands now.
+    /// Reads the scheduler's grants and verdict. If the scheduler has now ended the session, fails
+    /// all held commands. Returns whether the streams must be checked for finished commands now.
     pub(in crate::calls) fn read(&mut self, now: u64) -> bool {
         let changed = self.gpus.read(now);
         let verdict = self.gpus.verdict();
@@ -398,7 +406,8 @@ impl Gate {
         changed || self.full || self.gpus.wants_look(now)
     }
 
-    /// Takes the requests of calls on mirrors, and gives a turn to each call that may go on.
+    /// Receives the requests of calls on mirrors, and gives a turn to each waiting call that may
+    /// use the GPU now.
     pub(in crate::calls) fn give_turns(&mut self, turns: &Turns, now: u64) {
         for request in turns.take_new() {
             match request {
@@ -406,11 +415,11 @@ impl Gate {
                     self.gpus.hold(turn.device);
                     self.turns.push(turn);
                 }
-                // The session has ended, so the call can go on at once.
+                // The session has ended. Dropping the request lets the call continue at once.
                 Request::Turn(_) => {}
                 Request::Quiet(go) => {
                     self.quiet = true;
-                    // The call waits until this is received.
+                    // The call on the mirror waits until it receives this message.
                     let _ = go.send(());
                 }
             }
@@ -423,7 +432,7 @@ impl Gate {
         let may_go = |turn: &mut WaitingCall| {
             let (gpu, page) = gpus.with_page(turn.device);
             gpu.read(page, now);
-            // In Standby mode, these calls wait, because they need a window.
+            // Don't give turns in Standby mode, because these calls need a window.
             let goes = gpu.mode().is_open()
                 && gpu.lets_begin(page, None, turn.ns, now)
                 && match turn.is_context {
@@ -464,8 +473,8 @@ impl Gate {
         Some(self.turn_ns)
     }
 
-    /// Wakes the scheduler if something has happened that it must know. Returns when the gate must
-    /// be polled again.
+    /// Wakes the scheduler if it must learn that calls are held or that the window is idle. Returns
+    /// when the gate must be polled again.
     pub(in crate::calls) fn notify_scheduler(&mut self, now: u64) -> Pending {
         self.waits_since = match self.gpus.any_waits() {
             true => self.waits_since.or(Some(now)),
@@ -476,14 +485,14 @@ impl Gate {
         if self.full { next.min(Pending::Within(ROOM_CHECK)) } else { next }
     }
 
-    /// Returns whether the reader must take no more commands: the held commands take too much memory,
-    /// or later ones may depend on one that waits for the broker.
+    /// Returns whether the reader must stop taking commands, because the held commands take too
+    /// much memory, or because later commands may depend on one that waits for the broker.
     pub(in crate::calls) fn holds_too_much(&self) -> bool {
         self.held.bytes() > MAX_HELD || self.held.stops_reader()
     }
 
-    /// Returns the CUresult that every call returns once the scheduler has ended the session, or 0
-    /// before.
+    /// Returns the CUresult that every call returns after the scheduler has ended the session, or 0
+    /// before that.
     pub(in crate::calls) fn verdict(&self) -> u32 {
         self.verdict
     }

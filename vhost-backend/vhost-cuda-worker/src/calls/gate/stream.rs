@@ -1,4 +1,4 @@
-//! The commands that are queued in the driver in one stream.
+//! Tracks the commands that are queued in the driver in one stream.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::room::MARK;
 use crate::calls::tables::driver_handle::DriverHandle;
 use host_ipc::gate::Mode;
 
-/// While call times are being measured, a stream is marked after this much estimated work, in ns. A
-/// mark is an event that shows when the commands before it have finished.
+/// The estimated work in a stream, in ns, after which a mark is recorded in it while call times are
+/// being measured. A mark is an event that shows when the commands before it have finished.
 const MARK_NS: u64 = 100_000;
 
 /// Identifies a stream by the address of its handle and by its context. The context is necessary
@@ -44,26 +44,28 @@ struct Segment {
     /// The number of gated calls. `copies` is the number of those that use only a copy engine.
     calls: u32,
     copies: u32,
-    /// The estimated time of the calls in ns, and the estimate for each kind among them.
+    /// The estimated time of the gated calls in ns (`ns`), and the estimate for each kind of call
+    /// among them (`kinds`).
     ns: u64,
     kinds: Vec<(Kind, u64)>,
 }
 
-/// The consequences of adding a command to a stream.
+/// The results of adding a command to a stream.
 pub(super) struct Added {
     /// Whether a mark must be recorded in the stream.
     pub wants_mark: bool,
-    /// Whether the command is the first one in the stream whose time is measured.
+    /// Whether the command is a measured call, and no earlier measured call in the stream is
+    /// unfinished.
     pub was_idle: bool,
 }
 
-/// The circumstances of a check of a stream for finished commands.
+/// The state of the gate when a stream is checked for finished commands.
 #[derive(Clone, Copy)]
 pub(super) struct StreamLook<'a> {
     pub device: &'a Device,
     /// Whether call times are being measured on the stream's GPU.
     pub timed: bool,
-    /// Whether commands may be waiting for room in the driver.
+    /// Whether commands may be waiting for room in the driver's queues.
     pub crowded: bool,
     /// Whether the stream is waiting for a host function in the guest, or for a value in memory.
     pub stands: bool,
@@ -76,22 +78,24 @@ pub(super) struct Stream {
     ctx: ContextId,
     /// The worker's ordinal for the stream's GPU.
     device: usize,
-    /// The number of the last command.
+    /// The sequence number of the command that was queued last.
     last: u64,
     /// The commands since the last mark.
     since: Segment,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// The number of gated calls that haven't finished, the number of those that use only a copy
-    /// engine, and the estimated time of all of them in ns.
+    /// The number of gated calls that haven't finished (`calls`), the number of those that use only
+    /// a copy engine (`copies`), and the estimated time of all unfinished calls in ns (`ns`).
     calls: u32,
     copies: u32,
     ns: u64,
-    /// Whether the last gated call used only a copy engine. A signal behind it uses the same engine.
+    /// Whether the last gated call used only a copy engine. If so, a signal directly after it uses
+    /// the same engine.
     follows_copy: bool,
-    /// The time since which the oldest gated call has been at the head of the stream, or 0 if
-    /// unknown.
+    /// The time since which the oldest unfinished gated call has been at the head of the stream, or
+    /// 0 if it's unknown.
     begun: u64,
-    /// The encoded grant under which the time since `begun` includes only this VM's work, if any.
+    /// The encoded grant in which the time since `begun` includes only this VM's work, if there is
+    /// one.
     measures: Option<u64>,
 }
 
@@ -139,31 +143,31 @@ impl Stream {
         self.calls
     }
 
-    /// Returns the time since which the oldest gated call has been at the head of the stream, or 0
-    /// if unknown.
+    /// Returns the time since which the oldest unfinished gated call has been at the head of the
+    /// stream, or 0 if it's unknown.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// Returns whether so many commands were queued since the last mark that a new mark is
-    /// necessary.
+    /// Returns whether a new mark is necessary, because many commands were queued since the last
+    /// one.
     pub(super) fn needs_mark(&self) -> bool {
         self.since.weight >= MARK
     }
 
-    /// Returns the estimated time of the gated calls that haven't finished, in ns. Returns `None`
-    /// if there are none.
+    /// Returns the estimated total time of the gated calls that haven't finished, in ns. Returns
+    /// `None` if there are none.
     pub(super) fn estimated_ns(&self) -> Option<u64> {
         (self.calls > 0).then_some(self.ns)
     }
 
-    /// Returns whether a call of this kind, if it's the next one in the stream, uses only a copy
-    /// engine.
+    /// Returns whether a call of this kind uses only a copy engine if it's the next one in the
+    /// stream.
     pub(super) fn uses_only_copy_engine(&self, kind: Kind) -> bool {
         kind.only_copies() || (kind == Kind::Signal && self.follows_copy)
     }
 
-    /// Counts the command with this number, which is about to be queued.
+    /// Counts the command `number`, which is about to be queued.
     pub(super) fn add(
         &mut self,
         number: u64,
@@ -201,27 +205,28 @@ impl Stream {
         Added { wants_mark, was_idle }
     }
 
-    /// Records that the driver has queued a gated call in the stream, in which none was in flight.
-    /// `measures` is from [`Device::measures`].
+    /// Records that the driver has queued a gated call in the stream while no other gated call was
+    /// in flight there. `measures` is from [`Device::measures`].
     pub(super) fn begin(&mut self, measures: Option<u64>, now: u64) {
         (self.begun, self.measures) = (now, measures);
     }
 
-    /// Records a mark behind the commands queued so far.
+    /// Records a mark after the commands queued so far.
     pub(super) fn mark(&mut self, marks: &mut impl Marks) {
         if let Some(event) = marks.record(self.real.0, self.ctx) {
             self.marks.push_back((event, std::mem::take(&mut self.since)));
         }
     }
 
-    /// Records a mark behind the commands queued so far, some time after the last one.
+    /// Records a mark after the commands queued so far. Some time has passed since the last command
+    /// was queued.
     fn mark_late(&mut self, marks: &mut impl Marks) {
         if let Some(event) = marks.record_late(self.real.0, self.ctx) {
             self.marks.push_back((event, std::mem::take(&mut self.since)));
         }
     }
 
-    /// Records a mark behind the commands queued so far if any of those since the last mark is
+    /// Records a mark after the commands queued so far, if any command since the last mark is
     /// gated.
     pub(super) fn mark_end(&mut self, marks: &mut impl Marks) {
         if self.since.calls > 0 {
@@ -230,8 +235,8 @@ impl Stream {
     }
 
     /// Records a mark before a copy that takes long, unless only copies were queued since the last
-    /// mark. The mark shows when the kernels have finished, so that the GPU can be given to another
-    /// VM without waiting for the copy.
+    /// mark. The mark shows when the kernels before the copy have finished, so that another VM can
+    /// get the GPU without waiting for the copy.
     pub(super) fn mark_before_copy(&mut self, copy_ns: u64, marks: &mut impl Marks) {
         if self.since.calls > self.since.copies && copy_ns >= MARK_NS {
             self.mark(marks);
@@ -266,28 +271,29 @@ impl Stream {
             marks.give_back(self.ctx, event);
             retire(self, segment);
         }
-        // Without marks, only a query of the stream shows whether it's empty. Query it only if that
-        // matters.
+        // If the stream has no marks, only a query shows whether it's empty. Query it only while
+        // the driver is full or times are measured.
         if (crowded || timed) && self.marks.is_empty() && self.since.weight > 0 {
             if marks.is_empty(self.real.0, self.ctx) {
                 let segment = std::mem::take(&mut self.since);
                 retire(self, segment);
             } else if timed && device.mode() == Mode::Unlimited {
-                // Record a mark, so that progress can be seen even if the stream never becomes
-                // empty.
+                // Record a mark, so that the worker can see progress even if the stream never
+                // becomes empty.
                 self.mark_late(marks);
             }
         }
         if self.calls == 0 {
             return ended;
         }
-        // After a kernel has finished, only the copies behind it may be left.
+        // Check again whether only copies are left, because a kernel before them may have finished.
         let beside = closed && self.only_copies();
         if !beside {
             seen.flying += u64::from(self.calls);
         }
         if stands {
-            // While the stream waits for a host function, the GPU isn't executing it.
+            // While the stream waits for a host function or for a value, the GPU isn't executing
+            // its work, so its time begins later.
             (self.begun, self.measures) = (if timed { now } else { 0 }, measures);
             return ended;
         }
@@ -306,8 +312,8 @@ impl Stream {
         ended
     }
 
-    /// Subtracts commands that have finished, and updates the estimates with the time that they
-    /// took.
+    /// Subtracts the commands of a segment that has finished, and updates the estimates with the
+    /// time that they took.
     fn retire(
         &mut self,
         segment: Segment,
@@ -339,14 +345,14 @@ pub(super) struct Orphan {
     ctx: ContextId,
     device: usize,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// The time since which the first of these calls has been at the head of the stream, or 0 if
-    /// unknown.
+    /// The time since which the first unfinished call has been at the head of the stream, or 0 if
+    /// it's unknown.
     begun: u64,
 }
 
 impl Orphan {
-    /// Returns the work that is in flight in a stream that is about to be destroyed, or `None` if
-    /// the stream has no marks that the GPU hasn't reached.
+    /// Returns the work in flight in a stream that is about to be destroyed, or `None` if the GPU
+    /// has reached all marks in the stream.
     pub(super) fn of(stream: Stream) -> Option<Self> {
         let Stream { ctx, device, begun, marks, .. } = stream;
         (!marks.is_empty()).then_some(Self { ctx, device, marks, begun })
@@ -361,8 +367,8 @@ impl Orphan {
         self.device
     }
 
-    /// Returns the time since which the first of these calls has been at the head of the stream, or
-    /// 0 if unknown.
+    /// Returns the time since which the first unfinished call has been at the head of the stream,
+    /// or 0 if it's unknown.
     pub(super) fn begun(&self) -> u64 {
         self.begun
     }
@@ -372,8 +378,9 @@ impl Orphan {
         self.marks.iter().map(|(_, segment)| segment.calls).sum()
     }
 
-    /// Removes the calls that have finished, and adds the others to the GPU's state in `seen`.
-    /// `timed` says whether call times are being measured. Returns whether any calls are left.
+    /// Removes the calls that have finished, and adds the unfinished ones to the GPU's state in
+    /// `seen`. `timed` says whether call times are being measured. Returns whether any calls are
+    /// unfinished.
     pub(super) fn look(
         &mut self,
         timed: bool,
@@ -402,13 +409,13 @@ pub(super) struct Ending {
     device: usize,
     calls: u32,
     begun: u64,
-    /// Set to true once the driver has destroyed the context.
+    /// A flag that is set to true once the driver has destroyed the context.
     ended: Arc<AtomicBool>,
 }
 
 impl Ending {
     /// Creates an entry for `calls` calls that count as running until `ended` is set. `begun` is
-    /// the time since which the first of them has been running, or 0 if unknown.
+    /// the time since which the first of them has been running, or 0 if it's unknown.
     pub(super) fn new(device: usize, calls: u32, begun: u64, ended: Arc<AtomicBool>) -> Self {
         Self { device, calls, begun, ended }
     }

@@ -1,10 +1,11 @@
-//! Calls that run on a mirror and need something from the gate.
+//! Lets calls that run on a mirror wait for the gate.
 //!
-//! Some aren't gated, but make the GPU work. Like gated calls, they wait until their VM may use the
-//! GPU. The gate then gives each of them a turn, which is its permission to go on, and the VM is
-//! charged for the estimated time of the work. Those that create or destroy contexts wait, too,
-//! because they keep the driver busy, and the scheduler is told how long they take. Others must not
-//! run beside kernels, so they need the gate to hold back all gated calls for a while.
+//! There are three kinds of these calls. Some calls aren't gated, but make the GPU work. As gated
+//! calls do, they wait until their VM may use the GPU. The gate then gives each of them a turn,
+//! that is, permission to continue, and the VM is charged for the estimated GPU time. Calls that
+//! create or destroy contexts also wait for a turn, because they keep the driver busy, and the gate
+//! page shows the scheduler how long they take. Other calls must not run beside kernels, so they
+//! make the gate hold all gated calls for a while.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -18,7 +19,7 @@ use crate::waker::Waker;
 use host_ipc::eventfd::notify;
 use host_ipc::gate::{GpuGate, MAX_GPUS, Mode};
 
-/// The requests of mirrors since the gate was last polled.
+/// The requests that mirrors have made to the gate and that the gate hasn't taken yet.
 pub(in crate::calls) struct Turns {
     /// The ring reader's thread, which must not wait.
     reader: ThreadId,
@@ -26,27 +27,29 @@ pub(in crate::calls) struct Turns {
     end: GateEnd,
     new: Mutex<Vec<Request>>,
     any: AtomicBool,
-    /// The number of `Quiet`s, including those that the gate has yet to take.
+    /// The number of [`Quiet`] values, including those whose requests the gate hasn't taken yet.
     quiet: AtomicUsize,
-    /// For each GPU, the estimated time on it, in ns, of calls for which no thread has waited yet.
+    /// The GPU time that the session owes, by GPU: the estimated time, in ns, of calls for which no
+    /// thread has waited yet.
     owed: [AtomicU64; MAX_GPUS],
 }
 
-/// Calls that aren't gated and take less time on the GPU than this, in ns, wait only once their times
-/// add up to it. Waiting for each call would delay programs that make few of them.
+/// The GPU time, in ns, that a session must owe before a call waits. Calls that aren't gated and
+/// take little GPU time add to the debt. If each of them waited, programs that make few of them
+/// would be delayed.
 const DUE: u64 = 500_000;
 
-/// How long the ring reader may take until it holds back gated calls.
+/// The maximum time that a call waits for the ring reader to hold gated calls.
 const QUIET_WITHIN: Duration = Duration::from_millis(100);
 
 /// A request from a mirror to the gate.
 pub(super) enum Request {
     Turn(WaitingCall),
-    /// Hold back gated calls from now on, and then send `()` through this channel.
+    /// Hold all gated calls from now on, and send `()` through this channel to confirm that.
     Quiet(mpsc::Sender<()>),
 }
 
-/// While this value exists, the gate holds back all gated calls of the session.
+/// A value that makes the gate hold all gated calls of the session for as long as it exists.
 pub(in crate::calls) struct Quiet<'a>(&'a Turns);
 
 impl Drop for Quiet<'_> {
@@ -56,8 +59,8 @@ impl Drop for Quiet<'_> {
     }
 }
 
-/// While this value exists, the gate page shows the scheduler that the worker is creating or
-/// destroying a context.
+/// A value that makes the gate page show the scheduler, for as long as it exists, that the worker
+/// is creating or destroying a context.
 pub(in crate::calls) struct ContextWork<'a> {
     turns: &'a Turns,
     device: usize,
@@ -65,7 +68,7 @@ pub(in crate::calls) struct ContextWork<'a> {
 
 impl Drop for ContextWork<'_> {
     fn drop(&mut self) {
-        // Other VMs may be waiting.
+        // Notify the scheduler, because other VMs may be waiting for the end of the context work.
         if self.turns.gpu(self.device).is_some_and(GpuGate::end_context)
             && let Some(bell) = &self.turns.end.bell
         {
@@ -74,44 +77,46 @@ impl Drop for ContextWork<'_> {
     }
 }
 
-/// A call that is waiting.
+/// A call on a mirror that is waiting for a turn.
 pub(super) struct WaitingCall {
     /// The worker's ordinal for the GPU.
     pub device: usize,
-    /// The estimated time on the GPU, in ns.
+    /// The call's estimated time on the GPU, in ns.
     pub ns: u64,
-    /// Whether the call creates or destroys a context, and must be counted before it goes on.
+    /// Whether the call creates or destroys a context. The gate must report that in the gate page
+    /// before the call continues.
     pub is_context: bool,
     go: mpsc::Sender<()>,
 }
 
 impl WaitingCall {
-    /// Lets the call go on.
+    /// Gives the call its turn, so that it continues.
     pub(super) fn give(self) {
-        // The call waits until this is received or dropped.
+        // The call waits until it receives this message or the sender is dropped.
         let _ = self.go.send(());
     }
 }
 
 impl Turns {
-    /// Must be called on the ring reader's thread. `waker` wakes that thread.
+    /// Creates the queue of requests. Must be called on the ring reader's thread, which `waker`
+    /// wakes.
     pub(in crate::calls) fn new(waker: Waker, end: GateEnd) -> Self {
         let reader = thread::current().id();
         let (new, any, quiet) = (Mutex::default(), AtomicBool::new(false), AtomicUsize::new(0));
         Self { reader, waker, end, new, any, quiet, owed: Default::default() }
     }
 
-    /// Waits until the VM may use the GPU with this ordinal, for an estimated `ns` ns, or until the
-    /// scheduler has ended the session. Returns at once on the ring reader's thread: the calls that
-    /// run there are gated, or don't make the GPU work. Also returns at once while the VM has the GPU
-    /// to itself.
+    /// Waits until the VM may use the GPU with this ordinal for an estimated `ns` ns, or until the
+    /// scheduler has ended the session. Returns at once while the VM has the GPU to itself. Also
+    /// returns at once on the ring reader's thread, because the calls that run there are gated or
+    /// don't make the GPU work.
     pub(in crate::calls) fn wait(&self, device: usize, ns: u64) {
         self.wait_for_turn(device, ns, false, Duration::MAX);
     }
 
-    /// Like [`Turns::wait`], for a call that takes little time on the GPU: waits only if the time that
-    /// the session owes there adds up to [`DUE`], and then for all of it. On the ring reader's thread,
-    /// only adds to that time.
+    /// Adds `ns` to the GPU time that the session owes. If the session then owes at least [`DUE`],
+    /// waits as [`Turns::wait`] does, for all of that time. This is for calls that take little GPU
+    /// time. Doesn't wait on the ring reader's thread.
     pub(in crate::calls) fn wait_if_due(&self, device: usize, ns: u64) {
         let owed = self.owe(device, ns);
         if owed >= DUE && thread::current().id() != self.reader {
@@ -119,16 +124,16 @@ impl Turns {
         }
     }
 
-    /// Adds to the time that the session owes on this GPU, unless the VM has the GPU to itself. Returns
-    /// the sum.
+    /// Adds `ns` to the time that the session owes on this GPU, unless the VM has the GPU to
+    /// itself. Returns the new total.
     pub(in crate::calls) fn owe(&self, device: usize, ns: u64) -> u64 {
         let (Some(of_gpu), Some(gpu)) = (self.owed.get(device), self.gpu(device)) else { return 0 };
         let ns = if gpu.grant().mode == Mode::Unlimited { 0 } else { ns };
         of_gpu.fetch_add(ns, Ordering::Relaxed).saturating_add(ns)
     }
 
-    /// Charges the VM for all time that the session owes on this GPU, without a turn. For a session
-    /// that ends.
+    /// Charges the VM, without waiting for a turn, for all time that the session owes on this GPU.
+    /// This is for a session that ends.
     pub(in crate::calls) fn charge_owed(&self, device: usize) {
         if let Some(gpu) = self.gpu(device) {
             gpu.copied_ns.fetch_add(self.take_owed(device), Ordering::Relaxed);
@@ -139,13 +144,14 @@ impl Turns {
         self.owed.get(device).map_or(0, |owed| owed.swap(0, Ordering::Relaxed))
     }
 
-    /// Waits like [`Turns::wait`] before a context is created or destroyed. The result must exist
-    /// until that has been done.
+    /// Waits for a turn before a context is created or destroyed. The caller must keep the result
+    /// until the context has been created or destroyed.
     pub(in crate::calls) fn wait_for_context(&self, device: usize) -> ContextWork<'_> {
         self.wait_for_context_within(device, Duration::MAX)
     }
 
-    /// Like [`Turns::wait_for_context`], but waits at most this long.
+    /// Waits for a turn before a context is created or destroyed, as [`Turns::wait_for_context`]
+    /// does, but at most for `limit`.
     pub(in crate::calls) fn wait_for_context_within(
         &self,
         device: usize,
@@ -159,8 +165,9 @@ impl Turns {
         ContextWork { turns: self, device }
     }
 
-    /// Waits for a turn, at most for `limit`. Returns false if the call needs none or got none.
-    /// With a turn, the gate has already reported the context work of a call that `is_context`.
+    /// Waits for a turn, at most for `limit`. Returns false if the call needs no turn or didn't get
+    /// one. If it returns true and `is_context` is set, the gate has already reported the context
+    /// work.
     fn wait_for_turn(&self, device: usize, ns: u64, is_context: bool, limit: Duration) -> bool {
         let mode = self.gpu(device).map(|gpu| gpu.grant().mode);
         if thread::current().id() == self.reader || mode == Some(Mode::Unlimited) {
@@ -175,27 +182,27 @@ impl Turns {
         self.end.page.gpus.get(device)
     }
 
-    /// Holds back all gated calls that the reader takes from the ring, until the result is dropped.
-    /// Calls that have begun before may still be running. Must not be called on the ring reader's
-    /// thread.
+    /// Makes the gate hold all gated calls that the reader takes from the ring, until the result is
+    /// dropped. Earlier calls may still be running. Must not be called on the ring reader's thread,
+    /// which must confirm the request.
     pub(in crate::calls) fn quiet(&self) -> Quiet<'_> {
         self.quiet.fetch_add(1, Ordering::Relaxed);
         let (go, gone) = mpsc::channel();
         self.request(Request::Quiet(go));
-        // This times out if the session has ended. Then the reader takes neither requests nor calls
-        // from the ring, so there is nothing to hold back.
+        // This times out if the session has ended. In that case, the reader takes neither requests
+        // nor calls, so there are no calls to hold.
         let _ = gone.recv_timeout(QUIET_WITHIN);
         Quiet(self)
     }
 
-    /// Returns a pass for the write of a completion word behind work that the driver already has, if
-    /// the VM may use this GPU now and nothing holds back gated calls.
+    /// Returns a pass for writing a completion word after work that the driver already has, if the
+    /// VM may use this GPU now and no [`Quiet`] exists.
     pub(in crate::calls) fn pass_for_word(&self, device: usize) -> Option<Pass> {
         let open = self.gpu(device).is_some_and(|gpu| gpu.grant().mode.is_open());
         (open && !self.is_quiet()).then(Pass::admitted)
     }
 
-    /// Returns whether the gate must still hold back gated calls because of a `Quiet` that it took.
+    /// Returns whether the gate must hold all gated calls, because a [`Quiet`] exists.
     pub(super) fn is_quiet(&self) -> bool {
         self.quiet.load(Ordering::Acquire) > 0
     }
@@ -206,7 +213,7 @@ impl Turns {
         self.waker.wake();
     }
 
-    /// Removes and returns the requests that have been made since the last call.
+    /// Removes and returns the requests that were made since this function was last called.
     pub(super) fn take_new(&self) -> Vec<Request> {
         if !self.any.load(Ordering::Relaxed) || !self.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
@@ -230,7 +237,7 @@ mod tests {
         thread::scope(|scope| {
             let mirror = scope.spawn(|| {
                 turns.wait_if_due(1, DUE - 1);
-                // The VM has this GPU to itself.
+                // The VM has GPU 0 to itself, so this call owes nothing.
                 turns.wait_if_due(0, DUE);
                 turns.wait_if_due(1, 1);
             });

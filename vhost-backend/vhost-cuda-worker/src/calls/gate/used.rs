@@ -14,7 +14,7 @@ use crate::calls::{generated, lock};
 use crate::executor::Command;
 
 /// The properties of a call in the API table that matter to the gate: its order relative to other
-/// calls, whether it is gated, and its relation to the limits of its context.
+/// calls, whether it's gated, and how it depends on the limits of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub order: Order,
@@ -22,7 +22,7 @@ pub(super) struct Rule {
     pub limits: Option<LimitAccess>,
 }
 
-/// The number of opcodes with a rule. Larger opcodes are unknown.
+/// The number of opcodes for which there can be a rule. Larger opcodes are unknown.
 const NUMBERS: usize = 1024;
 
 /// The rules, indexed by opcode.
@@ -44,7 +44,7 @@ impl Rule {
     }
 }
 
-/// Returns a call's relation to the limits of its context.
+/// Returns how a call depends on the limits of its context, or `None` if it doesn't.
 pub(in crate::calls) fn limit_access(opcode: u32) -> Option<LimitAccess> {
     Rule::of(opcode).limits
 }
@@ -61,8 +61,8 @@ pub(super) struct Used {
 }
 
 impl Used {
-    /// Returns the resources that a command uses, or `None` if its order doesn't matter, because it
-    /// will fail or uses no resources.
+    /// Returns the resources that a command uses. Returns `None` if the command's order doesn't
+    /// matter, because it will fail or uses no resources.
     pub(super) fn of(shared: &Shared, command: &Command<'_>, rule: Rule) -> Option<Self> {
         let names = generated::names(command.opcode, command.args).ok()?;
         let mut used = Self {
@@ -76,7 +76,8 @@ impl Used {
             Order::None if rule.limits.is_none() => return None,
             Order::None => {}
             Order::Stream | Order::Pool => used.in_order(&tables, command, &names)?,
-            // A query concerns the same resources that the corresponding wait would wait for.
+            // A query uses the same resources as the call that would wait for the same stream or
+            // event.
             Order::Query | Order::Wait => {
                 for id in names.streams.iter() {
                     let stream = stream_resource(&tables, command, id)?.0;
@@ -132,8 +133,8 @@ impl Used {
             if self.stream.is_none() {
                 self.ctx = event.ctx;
             }
-            // Two commands that wait for the same event record may change places with each other,
-            // but not with a command that records the event again.
+            // Commands that wait for the same event may run in any order. But they must keep their
+            // order relative to commands that record or destroy the event.
             let access = match command.opcode {
                 api::CuStreamWaitEvent::OPCODE => Access::Shared,
                 _ => Access::Exclusive,
