@@ -48,23 +48,24 @@ impl From<CuError> for BuildError {
     }
 }
 
-/// The parts of a build that a graph shares with the bodies of its conditional nodes.
+/// The state of a build that the graph shares with the bodies of its conditional nodes.
 struct Build<'a> {
     cx: &'a Cx<'a>,
     stops: &'a GraphStops,
     reservation: &'a Reservation<kind::Local>,
     values: Option<(ValuesId, Arc<Values>)>,
-    /// The size of the nodes so far.
+    /// The size of the nodes that were added so far.
     size: GraphSize,
-    /// The nodes in bodies so far, in the order in which they begin. A node that isn't complete yet
-    /// is missing.
+    /// The nodes that were added to bodies so far, in the order in which their construction began.
+    /// `None` for a node that isn't complete yet.
     in_bodies: Vec<Option<Node>>,
-    /// The largest need of local memory of the kernels so far.
+    /// The largest need of local memory among the kernels that were added so far.
     need: Need,
 }
 
 impl Build<'_> {
-    /// Adds the nodes of an encoded graph to a driver graph. Calls `each` for every node.
+    /// Adds the nodes of an encoded graph to a driver graph. Calls `each` for every node of this
+    /// graph, but not for nodes in bodies.
     fn fill(
         &mut self,
         real: CUgraph,
@@ -75,7 +76,7 @@ impl Build<'_> {
     ) -> CuResult {
         let builder = Builder::new(self.cx, real);
         let mut before: Vec<Before> = Vec::new();
-        // For each node so far, whether another node already continues the node's branch.
+        // For each node that was added so far, whether a later node already continues its branch.
         let mut is_followed: Vec<bool> = Vec::new();
         let decoded = decode(bytes, |after, step| {
             before.clear();
@@ -144,7 +145,8 @@ impl Build<'_> {
             .values
             .as_ref()
             .is_some_and(|(id, values)| *id == step.values && values.contain(step.handle));
-        // Each body takes at least eight bytes, so the number of bodies is limited, too.
+        // A valid description has at least eight bytes for each body, so this check also limits the
+        // number of bodies.
         if !known || step.size as usize > step.bodies.len() / 8 {
             return Err(CuError::INVALID_VALUE.into());
         }
@@ -155,16 +157,16 @@ impl Build<'_> {
             Ok::<_, BuildError>(())
         });
         if filled.is_err() {
-            // SAFETY: the node was just added, and nothing else refers to it.
+            // SAFETY: the node was just added, and no other node or code refers to it.
             let _ = unsafe { self.cx.driver().cuGraphDestroyNode(node) };
         }
         filled.map(|()| node)
     }
 }
 
-/// Returns the length in bytes of a node's parameters, for the kinds of nodes for which the guest
-/// chooses it, and otherwise 0. The memory that the driver takes for a node includes room for the
-/// parameters of other kinds.
+/// Returns the length in bytes of a node's parameters, if the node is of a kind for which the guest
+/// chooses the length. Returns 0 for other kinds, because the memory that the driver takes for
+/// every node includes room for their parameters.
 fn parameters(step: &Step<'_>) -> usize {
     match step {
         Step::Kernel(kernel) => {
@@ -177,7 +179,8 @@ fn parameters(step: &Step<'_>) -> usize {
     }
 }
 
-/// Returns the id of the values on which a graph's conditional nodes depend, if it has such nodes.
+/// Returns the id of the values on which a graph's conditional nodes depend, if the graph has such
+/// nodes.
 fn values_in(bytes: &[u8]) -> CuResult<Option<ValuesId>> {
     let mut found = None;
     let decoded = decode(bytes, |_, step| {
@@ -231,7 +234,8 @@ fn build(
         need: Need::NONE,
     };
     let each = |after: &[Dependency], step: &Step<'_>, place| {
-        // A node that may start before another one has finished isn't ordered after it.
+        // If a dependency lets a node start before the other node has finished, it doesn't order
+        // the two, so leave it out.
         shape.add(after.iter().filter(|d| **d == Dependency::on(d.node)).map(|d| d.node));
         if matches!(step, Step::HostFunc { .. }) {
             hosts.push(place);
@@ -249,10 +253,10 @@ fn build(
     Ok((graph, stops, reservation.settled_by_nodes()))
 }
 
-/// Ends a graph: destroys it, or removes its nodes if it belongs to the values of conditional
-/// nodes.
+/// Ends the use of a driver graph. Destroys the graph or, if it belongs to the values of
+/// conditional nodes, removes its nodes.
 pub(in crate::calls) fn end_graph(cx: &Cx<'_>, graph: &Graph) {
-    // SAFETY: the worker created the graph and its nodes, and destroys them once.
+    // SAFETY: the worker created the graph and its nodes, and destroys them only here.
     unsafe {
         match &graph.values {
             None => {
@@ -274,8 +278,9 @@ fn exec(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
 }
 
-/// Like [`exec`], for a change of the executable graph, whose context must be the current one. The
-/// current context is charged for the change, and the driver refuses a change of a node's context.
+/// Looks up an executable graph for a change. Fails unless it belongs to the current context,
+/// because the current context is charged for the change, and because the driver can't change a
+/// node's context.
 fn exec_here(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     exec(cx, id).and_then(|exec| match exec.ctx == cx.ctx {
         true => Ok(exec),
@@ -283,7 +288,7 @@ fn exec_here(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     })
 }
 
-/// Instantiates a graph. `conditional` says whether it may contain conditional nodes.
+/// Instantiates a graph. `conditional` says whether the graph may contain conditional nodes.
 fn instantiate(
     cx: &Cx<'_>,
     call: api::VcudaGraphInstantiate<'_>,
@@ -299,7 +304,7 @@ fn instantiate(
     let (size, need) = (graph.size, graph.need);
     let mut real = std::ptr::null_mut();
     let made = reserve_graph(cx, reservation, size).and_then(|reserved| {
-        // SAFETY: the pointer is to a local variable; the graph is live.
+        // SAFETY: the driver writes only to a local variable, and the graph was just built.
         unsafe {
             cx.driver().cuGraphInstantiateWithFlags(&mut real, graph.real.0, call.flags)?;
         }
@@ -328,14 +333,15 @@ pub(in crate::calls) fn vcuda_graph_instantiate(
     instantiate(cx, call, false, reservation)
 }
 
-/// Destroys an executable graph. Launches in progress still complete.
+/// Destroys an executable graph. Launches that are already queued still run to completion.
 pub(in crate::calls) fn cu_graph_exec_destroy(
     cx: &Cx<'_>,
     call: api::CuGraphExecDestroy,
 ) -> CuResult {
     let (exec, ending) = begin_end(cx, GRAPHS, call.h_graph_exec, |_, _| Ok(()))?;
     ending.now_or_later(cx, move |cx| {
-        // SAFETY: the executable graph was live, and no other call can use it any more.
+        // SAFETY: the executable graph was live, and it was removed from the tables, so no other
+        // call can use it any more.
         let ended = unsafe { cx.driver().cuGraphExecDestroy({ exec.real }.0) };
         end_graph(cx, &exec.graph);
         ended.inspect(|()| forget_graph(cx, exec.ctx, exec.size))
@@ -363,9 +369,10 @@ pub(in crate::calls) fn cu_graph_launch(
     launched.map(|()| settled)
 }
 
-/// Charges for the local memory that an executable graph needs, before it's launched or uploaded in
-/// a stream of context `ctx`, which must be the graph's. The guest may have set the stack limit since
-/// the last time, which frees local memory, so the need must be checked each time.
+/// Charges for the local memory that an executable graph needs, before the graph is launched or
+/// uploaded in a stream of the context `ctx`. Fails if `ctx` isn't the graph's context. The need
+/// must be checked each time, because the guest may have set the stack limit since the previous
+/// launch, which frees local memory.
 fn reserve_exec(
     cx: &Cx<'_>,
     ctx: ContextId,
@@ -391,13 +398,14 @@ pub(in crate::calls) fn cu_graph_upload(
     let exec = exec(cx, call.h_graph)?;
     let (stream, ctx) = queue(cx, call.h_stream, 0)?;
     let settled = reserve_exec(cx, ctx, &exec, reservation)?;
-    // SAFETY: as in `cu_graph_launch`.
+    // SAFETY: the handles are live, because only this thread removes streams and executable graphs
+    // from the tables.
     unsafe { cx.driver().cuGraphUpload(pass, exec.real.0, stream)? };
     Ok(settled)
 }
 
-/// Reserves memory for longer parameters of an executable graph's nodes, unless they are charged
-/// already.
+/// Reserves memory for longer parameters of an executable graph's nodes, unless parameters of this
+/// length are already charged.
 fn reserve_longer(cx: &Cx<'_>, id: GraphExecId, parameters: usize) -> CuResult {
     loop {
         let GraphExec { ctx, size, real, .. } = exec(cx, id)?;
@@ -413,7 +421,8 @@ fn reserve_longer(cx: &Cx<'_>, id: GraphExecId, parameters: usize) -> CuResult {
             return Ok(());
         }
         drop(tables);
-        // Another thread has changed or destroyed the graph meanwhile, so release the memory.
+        // Another thread has changed or destroyed the graph in the meantime, so release the memory
+        // and try again.
         give_back_parameters(cx, ctx, size, longer);
     }
 }
@@ -435,8 +444,9 @@ pub(in crate::calls) fn vcuda_graph_exec_update(
         errorNode: std::ptr::null_mut(),
         errorFromNode: std::ptr::null_mut(),
     };
-    // SAFETY: the executable graph is live, and the pointer is to a local variable. The driver
-    // only reads the new graph.
+    // SAFETY: the executable graph is live, because objects that a call has looked up aren't
+    // destroyed before the call ends (`tables/uses.rs`). The pointer is to a local variable. The
+    // driver only reads the new graph, which was just built.
     let updated = unsafe { cx.driver().cuGraphExecUpdate(exec.real.0, graph.real.0, &mut info) };
     let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.errorNode);
     let node = differs.unwrap_or(graph.nodes.len()) as u32;
@@ -457,10 +467,11 @@ pub(in crate::calls) fn vcuda_graph_exec_update(
     }
 }
 
-/// Records that an executable graph needs this much local memory from now on.
+/// Records that an executable graph needs at least this much local memory from now on.
 fn raise_need(cx: &Cx<'_>, id: GraphExecId, exec: DriverHandle<CUgraphExec>, need: Need) {
     let mut tables = lock(&cx.shared.tables);
-    // Another thread may have destroyed the graph meanwhile, and reused its id.
+    // Check that the id still means the same graph, because another thread may have destroyed the
+    // graph in the meantime, and the guest may have reused its id.
     let listed = tables.graphs.get_mut(id).ok().filter(|listed| listed.real == exec);
     if let Some(listed) = listed {
         listed.need = listed.need.max(need);
@@ -477,11 +488,12 @@ pub(in crate::calls) fn vcuda_graph_exec_node_enable(
     let exec = exec(cx, call.exec)?;
     let node = exec.graph.nodes.get(call.node as usize);
     let node = node.filter(|(_, kind)| OPTIONAL.contains(kind)).ok_or(CuError::INVALID_VALUE)?;
-    // SAFETY: the executable graph is live, and its graph lives as long as it does.
+    // SAFETY: the executable graph is live. The node is live, too, because the executable graph
+    // keeps the graph that it was instantiated from.
     unsafe { cx.driver().cuGraphNodeSetEnabled(exec.real.0, node.0.0, (call.enabled != 0).into()) }
 }
 
-/// Changes a kernel, a copy, or a memset. The guest doesn't wait for this.
+/// Changes the parameters of a kernel, copy, or memset node. The guest doesn't wait for the result.
 pub(in crate::calls) fn vcuda_graph_exec_node_post(
     cx: &Cx<'_>,
     call: api::VcudaGraphExecNodePost<'_>,
@@ -501,8 +513,8 @@ pub(in crate::calls) fn vcuda_graph_exec_node_set(
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
     let mut padded = Vec::new();
-    // Programs change many nodes between launches, so this looks everything up at once and clones only
-    // what it must.
+    // Programs change many nodes between launches. To be fast, this function looks up everything
+    // while it holds the lock once, and clones only the data that it needs afterwards.
     let tables = lock(&cx.shared.tables);
     let listed = tables.graphs.get(call.exec).ok().filter(|exec| exec.ctx == cx.ctx);
     let exec = listed.ok_or(CuError::INVALID_VALUE)?;
@@ -512,7 +524,9 @@ pub(in crate::calls) fn vcuda_graph_exec_node_set(
     let (real, graph, stops) = (exec.real, exec.graph.real, exec.stops.clone());
     let (most, needed) = (exec.size.parameters, exec.need);
     drop(tables);
-    // Neither value ever decreases, and most changes need no more than the nodes had before.
+    // Comparing with the values read above is enough, because the charged length and need of a
+    // graph never decrease. Most changes need no more than the nodes had before, so most calls
+    // reserve nothing.
     if parameters(&step) > most {
         reserve_longer(cx, call.exec, parameters(&step))?;
     }

@@ -12,10 +12,10 @@ use crate::calls::lock;
 use crate::calls::tables::driver_handle::DriverHandle;
 use crate::driver::{CuError, CuResult};
 
-/// The number of values that the session has.
+/// The number of values that exist in the session's graphs.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The values of one graph.
+/// The values of one graph, on which its conditional nodes depend.
 pub(in crate::calls) struct Values {
     /// The driver's graph for which the values were created.
     pub real: DriverHandle<CUgraph>,
@@ -26,7 +26,7 @@ pub(in crate::calls) struct Values {
 #[derive(Default)]
 struct Lifetime {
     handles: HashSet<u64>,
-    /// Whether the driver's graph now contains the nodes of an executable graph.
+    /// Whether the driver's graph currently contains the nodes of an executable graph.
     busy: bool,
     /// Whether the guest has destroyed the values.
     ended: bool,
@@ -38,7 +38,7 @@ impl Values {
         Self { real: DriverHandle(real), ctx, state: Mutex::default() }
     }
 
-    /// Returns whether a handle is that of one of these values.
+    /// Returns whether `handle` is one of these values.
     pub(in crate::calls) fn contain(&self, handle: u64) -> bool {
         lock(&self.state).handles.contains(&handle)
     }
@@ -53,8 +53,8 @@ impl Values {
         Ok(())
     }
 
-    /// Ends the reservation. The caller has removed the nodes, and must destroy the graph if this
-    /// returns true.
+    /// Ends the reservation that `begin` made, after the caller has removed the nodes. The caller
+    /// must destroy the driver's graph if this returns true.
     #[must_use]
     pub(in crate::calls) fn finish(&self) -> bool {
         let mut state = lock(&self.state);
@@ -62,8 +62,8 @@ impl Values {
         state.ended
     }
 
-    /// Ends the values, because the guest has destroyed them. The caller must destroy the graph if
-    /// this returns true.
+    /// Records that the guest has destroyed the values. The caller must destroy the driver's graph
+    /// if this returns true.
     #[must_use]
     pub(in crate::calls) fn end(&self) -> bool {
         let mut state = lock(&self.state);
@@ -71,7 +71,8 @@ impl Values {
         !state.busy
     }
 
-    /// Adds the handle that `create` returns.
+    /// Calls `create`, which creates a value in the driver, and adds the returned handle to these
+    /// values.
     pub(in crate::calls) fn add(
         &self,
         ctx: ContextId,

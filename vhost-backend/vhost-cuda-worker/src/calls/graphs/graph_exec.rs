@@ -10,29 +10,32 @@ use crate::calls::graphs::graph_conditions::Values;
 use crate::calls::streams::hostfunc::GraphStops;
 use crate::calls::tables::driver_handle::DriverHandle;
 
-/// When a graph is launched, this many of its nodes count as one command queued in the driver.
+/// The number of a graph's nodes that count as one queued command when the graph is launched.
 const NODES_PER_COMMAND: usize = 32;
-/// This many bytes of pageable memory count as one command queued in the driver; see `Flight`.
+/// The number of bytes of pageable memory that count as one queued command; see `Flight`.
 const BYTES_PER_COMMAND: usize = 4096;
 
-/// A node of a driver graph, and its kind.
+/// A node of a driver graph, and the number of its kind.
 pub(in crate::calls) type Node = (DriverHandle<CUgraphNode>, u32);
 
 /// A graph in the driver, with its nodes in the order of the guest's description.
 pub(in crate::calls) struct Graph {
     pub real: DriverHandle<CUgraph>,
     pub nodes: Vec<Node>,
-    /// The nodes in bodies of conditional nodes. The nodes in a node's own bodies follow it.
+    /// The nodes in bodies of conditional nodes. A conditional node in a body is followed by the
+    /// nodes in its own bodies.
     pub in_bodies: Vec<Node>,
     pub size: GraphSize,
-    /// The values on which conditional nodes depend, if there are any. They own the graph.
+    /// The values on which conditional nodes depend, if there are any. If so, the driver graph
+    /// belongs to the values.
     pub values: Option<Arc<Values>>,
-    /// The largest need of local memory of the graph's kernels.
+    /// The largest need of local memory among the graph's kernels.
     pub need: Need,
 }
 
 impl Graph {
-    /// Returns the node with this number. Nodes in bodies follow those of the graph.
+    /// Returns the node with this number. The numbers of nodes in bodies follow those of the
+    /// graph's other nodes.
     pub(in crate::calls) fn node(&self, number: u32) -> Option<Node> {
         let number = number as usize;
         let in_bodies = || self.in_bodies.get(number - self.nodes.len());
@@ -50,15 +53,16 @@ pub(in crate::calls) struct GraphExec {
     pub ctx: ContextId,
     /// The host functions in the current version of the executable graph.
     pub stops: GraphStops,
-    /// The size that is charged. Its parameters are the longest that any node has had.
+    /// The graph's size for which memory is charged. Its `parameters` are the longest that any node
+    /// has had.
     pub size: GraphSize,
-    /// The largest need of local memory of the graph's kernels.
+    /// The largest need of local memory among the kernels that the graph has contained.
     pub need: Need,
 }
 
 impl GraphExec {
-    /// Returns the number of queued commands that a launch counts as, expressed in bytes of
-    /// pageable memory.
+    /// Returns the weight of a launch, which may count as several queued commands. It's expressed
+    /// in bytes of pageable memory.
     pub(in crate::calls) fn weight(&self) -> usize {
         self.size.nodes / NODES_PER_COMMAND * BYTES_PER_COMMAND
     }

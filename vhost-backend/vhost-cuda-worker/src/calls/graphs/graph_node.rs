@@ -27,14 +27,15 @@ use crate::calls::streams::stream_memory;
 use crate::calls::tables::handles::{Owner, Tables};
 use crate::driver::{CuError, CuResult};
 
-/// A node that another node depends on.
+/// A node on which another node depends.
 pub(in crate::calls) struct Before {
     node: CUgraphNode,
     edge: Edge,
 }
 
 impl Before {
-    /// Checks a dependency of a node of kind `to` on an earlier node of kind `from`.
+    /// Checks a dependency of a node of kind `to` on an earlier node of kind `from`, and converts
+    /// it.
     pub(in crate::calls) fn new(
         dependency: &Dependency,
         (node, from): (CUgraphNode, u32),
@@ -49,8 +50,8 @@ impl Before {
 }
 
 /// Appends zeros to the parameters of a kernel node if they are shorter than those that the kernel
-/// declares, as a launch does, because the driver's node has room for all of them. `padded` holds
-/// the result.
+/// declares. A launch does the same, and the driver reads all declared parameters. `padded` holds
+/// the bytes for the result.
 pub(in crate::calls) fn complete<'a>(
     tables: &Tables,
     step: Step<'a>,
@@ -87,8 +88,8 @@ impl<'a> Builder<'a> {
         Ok(lock(&self.cx.shared.tables).contexts.get(self.cx.ctx)?.real.0)
     }
 
-    /// Adds a node to the graph. The node runs after the nodes in `after`. Returns its need of local
-    /// memory, too.
+    /// Adds a node to the graph. The node runs after the nodes in `after`. Also returns its need of
+    /// local memory.
     pub(in crate::calls) fn add(
         &self,
         after: &[Before],
@@ -105,7 +106,7 @@ impl<'a> Builder<'a> {
                 others.iter().map(|before| (before.node, node)).unzip();
             let data: Vec<_> = others.iter().map(|before| before.edge.data()).collect();
             let (from, to, data) = (from.as_ptr(), to.as_ptr(), data.as_ptr());
-            // SAFETY: the graph and its nodes are live, and the arrays have this many elements.
+            // SAFETY: the graph and its nodes are live, and the arrays have `count` elements.
             unsafe {
                 let driver = self.cx.driver();
                 driver.cuGraphAddDependencies(self.graph, from, to, data, others.len())?;
@@ -138,9 +139,10 @@ impl<'a> Builder<'a> {
         };
         let mut node = std::ptr::null_mut();
         let (before, data, count) = (nodes.as_ptr(), data.as_ptr(), nodes.len());
-        // SAFETY: the graph and the nodes are live, the arrays have `count` elements, and the
-        // parameters are a local variable. On success, the driver has stored the address of an array
-        // of `size` body graphs, which lives as long as the node.
+        // SAFETY: the graph and the nodes are live, because the caller is still building the graph.
+        // The arrays have `count` elements, and the parameters are a local variable. On success,
+        // the driver has stored the address of an array of `size` body graphs, which lives as long
+        // as the node.
         let bodies = unsafe {
             let driver = self.cx.driver();
             driver.cuGraphAddNode(&mut node, self.graph, before, data, count, &mut params)?;
@@ -164,8 +166,9 @@ impl<'a> Builder<'a> {
         let mut need = Need::NONE;
         let mut node = std::ptr::null_mut();
         let (at, graph, before, count) = (&raw mut node, self.graph, after.as_ptr(), after.len());
-        // SAFETY: the graph and its nodes in `after` are live. The parameters point to local
-        // variables, and the addresses in them were checked.
+        // SAFETY: the graph and its nodes in `after` are live, because the caller is still building
+        // the graph. The parameters point to local variables, and the addresses in them were
+        // checked.
         unsafe {
             match step {
                 Step::Conditional(_) => return Err(CuError::INVALID_VALUE),
@@ -211,7 +214,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Changes the parameters of a node in an executable graph. The change applies to all later
-    /// launches. Returns the node's need of local memory, too.
+    /// launches. Also returns the node's need of local memory.
     pub(in crate::calls) fn set(
         &self,
         exec: CUgraphExec,
@@ -221,8 +224,9 @@ impl<'a> Builder<'a> {
         reservation: Reservation<kind::Local>,
     ) -> CuResult<(Settled<kind::Local>, Need)> {
         let driver = self.cx.driver();
-        // SAFETY: as in `add`; the node belongs to the graph that the executable graph was made
-        // from.
+        // SAFETY: the executable graph is live, and the node belongs to the graph from which it was
+        // instantiated. The parameters point to local variables, and the addresses in them were
+        // checked.
         unsafe {
             match step {
                 Step::Empty | Step::Conditional(_) => return Err(CuError::INVALID_VALUE),
@@ -273,8 +277,8 @@ impl<'a> Builder<'a> {
         stops.put(&shared.host_funcs, &shared.session.waker, place, token)
     }
 
-    /// Calls `then` with the driver's parameters for a kernel node. The node must have all
-    /// parameters that the kernel declares.
+    /// Calls `then` with the driver's parameters for a kernel node. `kernel` must have all
+    /// parameters that the kernel function declares.
     fn with_kernel(
         &self,
         kernel: &KernelStep<'_>,
@@ -284,8 +288,9 @@ impl<'a> Builder<'a> {
         let (real, bytes, of_context) = self.function(kernel.f, reservation.code())?;
         let (grid, block) = (kernel.grid, kernel.block);
         with_parameters(self.cx, kernel.f, kernel.params, reservation, |found, params, extra| {
-            // The guest may have reused the id for another function meanwhile. Its parameters may be
-            // longer than what was charged, and than what `params` points to.
+            // Check the function again, because the guest may have reused the id for another
+            // function in the meantime. The parameters of that function might be longer than those
+            // that were charged, and longer than the buffer to which `params` points.
             if found != real || kernel.params.len() < bytes {
                 return Err(CuError::INVALID_VALUE);
             }
@@ -306,9 +311,9 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns a function, the length of its parameters, and the function for a kernel node. The driver
-    /// runs the function in the context of its module. That must be the graph's context, because the
-    /// graph's context is charged for the function.
+    /// Returns a function, the length of its parameters, and the function to use in a kernel node.
+    /// Fails if the function belongs to another context than the graph: the driver would run it in
+    /// its own context, but the graph's context is charged for it.
     fn function(
         &self,
         id: FuncId,
@@ -376,8 +381,8 @@ impl<'a> Builder<'a> {
             let MemoryOperation { operation, address, value, flags } = operation;
             let operation = Operation(operation);
             match stream_memory::check(self.cx, operation, address, flags)? {
-                // The gate has to know each stream that waits for a value, but can't see where in a
-                // graph the GPU is.
+                // Refuse a wait for a value in a graph. The gate must know each stream that waits
+                // for a value, but it can't see which node of a graph the GPU has reached.
                 true => Err(CuError::NOT_SUPPORTED),
                 false => Ok(describe(operation, address, value, flags)),
             }
@@ -386,7 +391,7 @@ impl<'a> Builder<'a> {
         if operations.is_empty() { Err(CuError::INVALID_VALUE) } else { Ok(operations) }
     }
 
-    /// Returns the driver's parameters for a node with these operations.
+    /// Returns the driver's parameters for a node that performs these operations on memory.
     fn batch(
         &self,
         operations: &mut [CUstreamBatchMemOpParams],

@@ -1,10 +1,10 @@
 //! Finds the nodes in a graph that never run at the same time as other nodes.
 
-/// The maximum number of nodes and edges that the search visits.
+/// The maximum number of nodes and edges that the search visits in total.
 const BUDGET: usize = 1 << 22;
 
 /// The dependencies between the nodes of a graph, which are in topological order. `before` contains
-/// the predecessors of the first node, then those of the second, and so on.
+/// the predecessors of the first node, then those of the second node, and so on.
 #[derive(Default)]
 pub(in crate::calls) struct Shape {
     before: Vec<u32>,
@@ -24,9 +24,9 @@ impl Shape {
         &self.before[from..self.ends[node]]
     }
 
-    /// Selects those of `nodes` that never run at the same time as another node, because every
-    /// other node comes before or after them. When the search has reached its limit, no more nodes
-    /// are selected.
+    /// Returns those of `nodes` that never run at the same time as another node, because every
+    /// other node comes before or after them. The search stops after [`BUDGET`] steps, and then
+    /// returns no further nodes.
     pub(in crate::calls) fn alone<'a>(
         &'a self,
         nodes: &'a [u32],
@@ -45,7 +45,7 @@ impl Shape {
             }
             self.before(at).iter().for_each(|before| reached[*before as usize] = true);
         }
-        // All earlier nodes come before this one. Now check that all later nodes come after it.
+        // All earlier nodes come before this one. Next, check that all later nodes come after it.
         reached[..node].fill(false);
         (node + 1..count).all(|at| {
             reached[at] = self.before(at).iter().any(|before| reached[*before as usize]);
@@ -69,12 +69,12 @@ mod tests {
     fn nodes_of_a_line_are_alone_and_nodes_of_branches_are_not() {
         assert_eq!(alone(&[&[], &[0], &[1]]), [0, 1, 2]);
         assert_eq!(alone(&[&[], &[]]), [0; 0]);
-        // Node 0 forks, and node 3 joins: the first and the last node run alone.
+        // Node 0 forks and node 3 joins, so the first and the last node run alone.
         assert_eq!(alone(&[&[], &[0], &[0], &[1, 2]]), [0, 3]);
-        // Two nodes without predecessors, and two without successors: none runs alone.
+        // There are two nodes without predecessors, and two without successors, so none runs alone.
         assert_eq!(alone(&[&[], &[0], &[], &[1]]), [0; 0]);
         assert_eq!(alone(&[&[], &[0], &[1], &[1]]), [0, 1]);
-        // A branch around a node can run at the same time as the node.
+        // Node 1 is a branch beside node 2, so only node 0 and the last node run alone.
         assert_eq!(alone(&[&[], &[0], &[0], &[2], &[1, 3]]), [0, 4]);
         assert_eq!(alone(&[&[], &[0], &[0, 1]]), [0, 1, 2]);
     }

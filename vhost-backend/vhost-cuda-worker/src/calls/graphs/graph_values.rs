@@ -1,9 +1,9 @@
-//! Values on which conditional nodes depend.
+//! Calls for the values on which conditional nodes depend.
 //!
-//! A program creates such a value for a graph, and passes the driver's handle to kernels, before
-//! the guest sends the graph. The worker therefore keeps a driver graph for the values of a guest's
-//! graph. It adds nodes to that graph when the guest's graph is instantiated, and removes them when
-//! the executable graph is destroyed.
+//! A program creates such a value for a graph, and passes the driver's handle of the value to
+//! kernels, before the guest sends the graph. Therefore, the worker keeps a driver graph for the
+//! values of each guest graph. It adds nodes to that driver graph when the guest's graph is
+//! instantiated, and removes them when the executable graph is destroyed.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::calls::lock;
 use crate::calls::tables::claims::{VALUES, claim};
 use crate::driver::{CuError, CuResult};
 
-/// Returns the values with this id.
+/// Looks up the values with this id.
 pub(in crate::calls) fn values(cx: &Cx<'_>, id: ValuesId) -> CuResult<Arc<Values>> {
     lock(&cx.shared.tables).values.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
 }
@@ -46,7 +46,9 @@ pub(in crate::calls) fn vcuda_graph_value_create(
     let (real, default, flags) = (values.real.0, call.default_value, call.flags);
     let handle = values.add(cx.ctx, || {
         let mut handle = 0;
-        // SAFETY: the graph and the context are live, and the pointer is to a local variable.
+        // SAFETY: `values` keeps the graph, and the context is live, because objects that a call
+        // has looked up aren't destroyed before the call ends (`tables/uses.rs`). The pointer is to
+        // a local variable.
         unsafe {
             cx.driver().cuGraphConditionalHandleCreate(
                 &mut handle,
@@ -71,14 +73,16 @@ pub(in crate::calls) fn vcuda_graph_values_destroy(
     Ok(())
 }
 
-/// Ends values that were removed from the tables.
+/// Ends the lifetime of values that were removed from the tables. If no executable graph uses their
+/// driver graph, destroys the driver graph.
 pub(in crate::calls) fn end(cx: &Cx<'_>, values: &Values) {
     if values.end() {
         destroy(cx, values);
     }
 }
 
-/// Ends the use of the values by an executable graph, whose nodes the caller has removed.
+/// Ends the use of the values by an executable graph, whose nodes the caller has removed. If the
+/// guest has destroyed the values, destroys their driver graph.
 pub(in crate::calls) fn finish(cx: &Cx<'_>, values: &Values) {
     if values.finish() {
         destroy(cx, values);
