@@ -15,9 +15,10 @@
 //! | `code` | modules, functions, and launches |
 //! | `graphs` | graphs |
 //!
-//! The API table says on which thread a call runs: blocking calls run on the mirror of the guest
-//! thread (a thread of the worker that corresponds to it), all others on the ring reader's thread.
-//! They share `Shared`, whose locks are never held during driver calls that may take long.
+//! The API table says on which thread a call runs. A blocking call runs on the mirror of the guest
+//! thread (the worker's thread that corresponds to the guest thread), and any other call on the
+//! ring reader's thread. These threads share `Shared`. Its locks are never held during driver calls
+//! that may take long.
 
 mod arrays;
 mod code;

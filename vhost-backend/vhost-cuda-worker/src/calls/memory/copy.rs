@@ -1,5 +1,5 @@
-//! Calls that copy or set memory. Every address is checked to belong to the session, so a call
-//! can't access the worker's own memory.
+//! Calls that copy or set memory. They check that every address belongs to the session, so that
+//! they can't access the worker's own memory.
 
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
 use protocol::calls as api;
@@ -44,8 +44,8 @@ pub(in crate::calls) fn vcuda_copy_in(
     if call.data.len() > INLINE_COPY_MAX {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the source is pageable memory of this process, which the driver has copied when
-    // it returns. The destination was checked.
+    // SAFETY: the source is pageable memory of this process, so the driver has copied it when this
+    // call returns. The destination was checked to be the session's memory.
     unsafe {
         cx.driver().cuMemcpyHtoDAsync(
             pass,
@@ -66,7 +66,7 @@ pub(in crate::calls) fn vcuda_copy(cx: &Cx<'_>, call: api::VcudaCopy, pass: &Pas
     if call.len == 0 {
         return Ok(());
     }
-    // SAFETY: both ranges were checked.
+    // SAFETY: the source and the destination were checked to be the session's memory.
     unsafe { cx.driver().cuMemcpyAsync(pass, call.dst, call.src, call.len, stream) }
 }
 
@@ -103,7 +103,8 @@ pub(in crate::calls) fn vcuda_copy_2d(
         WidthInBytes: call.width,
         Height: call.height,
     };
-    // SAFETY: all rows of both sides were checked.
+    // SAFETY: all rows of the source and of the destination were checked to be the session's
+    // memory.
     unsafe { cx.driver().cuMemcpy2DAsync(pass, &copy, stream) }
 }
 
@@ -121,7 +122,7 @@ pub(in crate::calls) fn vcuda_memset(cx: &Cx<'_>, call: api::VcudaMemset, pass: 
     }
     let (driver, dst, pitch) = (cx.driver(), call.dst, call.pitch);
     let (value, width, height) = (call.value, call.width, call.height);
-    // SAFETY: all rows were checked.
+    // SAFETY: all rows were checked to be the session's memory.
     unsafe {
         match (size, height) {
             (1, 1) => driver.cuMemsetD8Async(pass, dst, value as u8, width, stream),
@@ -147,8 +148,9 @@ pub(in crate::calls) fn vcuda_copy_in_staged(
 ) {
     let queued = staged(deferred, cx, call.dst, call.arena, call.len, call.h_stream).and_then(
         |(at, stream, ctx)| {
-            // SAFETY: both ranges were checked. The arena stays mapped while the session has
-            // its region, and the region is unregistered before it is unmapped.
+            // SAFETY: the source was checked to be in the arena, and the destination to be the
+            // session's memory. The arena stays mapped while the copy is in flight, because its
+            // region is unregistered from the GPU before it's unmapped.
             unsafe {
                 cx.driver().cuMemcpyHtoDAsync(pass, call.dst, at.cast(), call.len, stream)?;
             }
@@ -168,7 +170,9 @@ pub(in crate::calls) fn vcuda_copy_out_staged(
 ) {
     let queued = staged(deferred, cx, call.src, call.arena, call.len, call.h_stream).and_then(
         |(at, stream, ctx)| {
-            // SAFETY: as in `vcuda_copy_in_staged`.
+            // SAFETY: the source was checked to be the session's memory, and the destination to be
+            // in the arena. The arena stays mapped while the copy is in flight, because its region
+            // is unregistered from the GPU before it's unmapped.
             unsafe {
                 cx.driver().cuMemcpyDtoHAsync(pass, at.cast(), call.src, call.len, stream)?;
             }
@@ -179,7 +183,8 @@ pub(in crate::calls) fn vcuda_copy_out_staged(
     wait_queued(deferred, cx, queued, Completion::Answer(reply));
 }
 
-/// Checks both sides of a copy between the arena and the session's memory.
+/// Checks a copy between the arena and the session's memory. Returns the address in the arena, and
+/// the stream with its context.
 fn staged(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -237,11 +242,12 @@ pub(in crate::calls) fn vcuda_copy_out(
         return reply.finish(CuError::INVALID_VALUE.0, &[]);
     }
     deferred.register_arena(cx);
-    // The outputs consist of the length of the data, which this function writes, and the data,
-    // which the GPU writes.
+    // This function writes the first part of the outputs, the length of the data. The GPU writes
+    // the second part, the data.
     let head = (call.len as u64).to_le_bytes();
-    // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
-    // lives, and `reply` waits for the copy. The source was checked.
+    // SAFETY: the reply slot has room for the length and the data. It stays mapped while `reply`
+    // exists, and `reply` exists until the copy has finished. The source was checked to be the
+    // session's memory.
     let queued = unsafe {
         std::ptr::copy_nonoverlapping(head.as_ptr(), place, 8);
         cx.driver().cuMemcpyDtoHAsync(pass, place.add(8).cast(), call.src, call.len, stream)
@@ -250,9 +256,9 @@ pub(in crate::calls) fn vcuda_copy_out(
     wait_queued(deferred, cx, queued, Completion::InPlace(reply, answer));
 }
 
-/// Handles a copy to the host that arrived in a SUBMIT request, whose reply can't be written
-/// directly to guest memory. Copies to the worker's memory, and waits for the copy on another
-/// thread.
+/// Handles a copy to the host that arrived in a SUBMIT request. The GPU can't write its reply
+/// directly to guest memory. Therefore, copies to the worker's memory, and waits for the copy on
+/// another thread.
 fn copy_out_plain(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -269,8 +275,9 @@ fn copy_out_plain(
         answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());
         let stream = { stream }.0;
         let copied = cx.enter().and_then(|_| {
-            // SAFETY: the stream is in use, the source was checked, and the destination has room.
-            // After the second call, nothing writes to it any more.
+            // SAFETY: the stream is live while `uses` exists. The source was checked to be the
+            // session's memory, and the destination has room for `len` bytes. It outlives the copy,
+            // because the second call waits for the copy's end.
             unsafe {
                 let to = answer[8..].as_mut_ptr().cast();
                 cx.driver().cuMemcpyDtoHAsync(&pass, to, call.src, call.len, stream)?;

@@ -1,11 +1,12 @@
-//! The bytes that copies and memsets access.
+//! Determines the bytes that copies and memsets access.
 
 use crate::driver::{CuError, CuResult};
 
 /// Returns the number of bytes from the first byte of a box to its last one. Rows begin every
-/// `pitch` bytes, and slices every `pitch * slice_height` bytes. Both must be large enough for the
-/// box, as CUDA requires. In particular, this refuses zero, for which the driver would take the
-/// size of the box instead, unless there is only one row or one slice.
+/// `pitch` bytes, and slices every `pitch * slice_height` bytes. As CUDA requires, fails if the
+/// pitch is less than the box's width or the slice height is less than its height, unless there is
+/// only one row or one slice. In particular, this refuses a pitch or height of 0, for which the
+/// driver would use the size of the box instead.
 pub(in crate::calls) fn span(
     pitch: u64,
     slice_height: u64,
@@ -78,8 +79,8 @@ mod tests {
     }
 
     proptest! {
-        /// The driver replaces a pitch or a height of zero by that of the box. No byte that it
-        /// accesses may lie beyond the span.
+        /// The driver replaces a pitch or a height of 0 by the width or height of the box. Even
+        /// then, no byte that it accesses may be beyond the span.
         #[test]
         fn the_driver_accesses_nothing_beyond_the_span(
             pitch in 0u64..12, slice_height in 0u64..6,

@@ -16,14 +16,13 @@ use crate::calls::memory::registered::{REGISTER_FLAGS, Registration, populate};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The error with which the driver has failed to unregister pages. Kernels may still access the
-/// pages.
+/// The driver's error, if it has failed to unregister pages. Kernels may still access such pages.
 struct Refused(CuError);
 
-/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`. Errors with this or a higher number don't mean that a
+/// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED. Errors with this number or a higher one don't mean that a
 /// kernel has failed.
 const CAPTURE: u32 = 900;
-/// While contexts are being destroyed, the time to sleep before trying again to unregister pages.
+/// The time between attempts to unregister pages while contexts are being destroyed.
 const LOOK: Duration = Duration::from_millis(1);
 
 pub(in crate::calls) fn vcuda_host_register(
@@ -31,8 +30,8 @@ pub(in crate::calls) fn vcuda_host_register(
     call: api::VcudaHostRegister,
 ) -> CuResult<api::VcudaHostRegisterAnswer> {
     cx.enter()?;
-    // Take this lock before the region is looked up. Otherwise, a region could get a registration
-    // while it is being detached.
+    // Take this lock before looking up the region, because the region could otherwise get a
+    // registration while it's being detached.
     let mut registered = lock(&cx.shared.registered);
     let region = cx.shared.session.regions.find(call.vaddr, call.len);
     let region = region.ok_or(CuError::INVALID_VALUE)?;
@@ -86,8 +85,8 @@ pub(in crate::calls) fn vcuda_host_unregister(
                 });
                 return Err(error);
             }
-            // If the driver refuses to unregister the memory, it stays registered for the guest,
-            // too, as on bare metal.
+            // The driver has refused to unregister the memory, so it stays registered for the
+            // guest, too, as it would on bare metal.
             if let Some((len, kind)) = listed {
                 lock(&cx.shared.memory.foreign).insert(registration.dptr, len, kind);
             }
@@ -97,12 +96,13 @@ pub(in crate::calls) fn vcuda_host_unregister(
     }
 }
 
-/// Waits for all work that may use the pages, and then unregisters them from the GPU. This works in
-/// any context in which no kernel has failed. If there is no such context, no kernel can access the
-/// pages, so that counts as done. The inner `CuResult` is the result of the guest's call.
+/// Waits for all work that may use the pages, and then unregisters the pages from the GPU.
+/// Unregistering works in any context in which no kernel has failed. If there is no such context,
+/// no kernel can access the pages, so that also counts as success. The inner `CuResult` is the
+/// result of the guest's call.
 ///
-/// Meanwhile, the gate holds back launches: while a kernel runs, or is off the GPU,
-/// cuMemHostUnregister waits, and holds a lock that the ring reader's calls need.
+/// During the call, the gate holds launches. While a kernel runs, or has been taken off the GPU,
+/// cuMemHostUnregister waits and holds a lock that the ring reader's driver calls need.
 fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refused> {
     let mut contexts: Vec<ContextId> =
         lock(&cx.shared.tables).contexts.iter().map(|(id, _)| id).collect();
@@ -115,8 +115,8 @@ fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refu
             failed = failed.or(Some(error));
             continue;
         }
-        // SAFETY: the first call takes no pointers. The second takes an address that was
-        // registered, and its pages stay mapped as long as the registration holds the region.
+        // SAFETY: the first call takes no pointers. The second call takes an address that was
+        // registered. Its pages stay mapped, because the registration holds the region.
         let (works, done) = unsafe {
             let works = cx.driver().cuCtxSynchronize();
             (works, cx.driver().cuMemHostUnregister(registration.at as *mut _))
@@ -130,15 +130,16 @@ fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refu
     }
     match refused {
         Some(error) => Err(Refused(error)),
-        // Kernels in a context that is being destroyed may run, and access the pages, until the
-        // driver has destroyed it.
+        // A context that is being destroyed isn't among the contexts above. Until the driver has
+        // destroyed it, its kernels may run and access the pages.
         None if contexts_end(cx) => Err(Refused(CuError::INVALID_CONTEXT)),
-        // The registration has ended with the context in which it was made.
+        // The registration has already ended, because the context in which it was made was
+        // destroyed.
         None => Ok(failed.map_or(Ok(()), Err)),
     }
 }
 
-/// Forgets the registrations that have ended together with their context.
+/// Removes the registrations that have ended because their context was destroyed.
 pub(in crate::calls) fn forget_registrations_of(cx: &Cx<'_>, ctx: ContextId) {
     let mut registered = lock(&cx.shared.registered);
     let mut foreign = lock(&cx.shared.memory.foreign);
@@ -151,8 +152,9 @@ fn contexts_end(cx: &Cx<'_>) -> bool {
     cx.shared.ending.load(Ordering::Acquire) > 0
 }
 
-/// Unregisters pages that the guest's driver wants back. Tries again while contexts are being
-/// destroyed. If the driver can't unregister the pages, exits the worker.
+/// Unregisters pages that the guest driver wants back. Tries again while contexts are being
+/// destroyed. If unregistering fails otherwise, ends the worker process, because the pages must not
+/// stay accessible to the GPU.
 fn let_go(cx: &Cx<'_>, gone: Vec<Registration>) {
     for registration in gone {
         while let Err(Refused(error)) = unregister(cx, &registration) {
@@ -165,8 +167,8 @@ fn let_go(cx: &Cx<'_>, gone: Vec<Registration>) {
     }
 }
 
-/// Gives a region back to the guest's driver, after unregistering its pages from the GPU. `arena`
-/// is the registration that the worker itself made for the arena in the region, if any.
+/// Gives a region back to the guest driver, after unregistering its pages from the GPU. `arena` is
+/// the registration that the worker itself has made for the region's arena, if any.
 pub(in crate::calls) fn detach(
     deferred: &Deferred,
     region: Arc<Region>,

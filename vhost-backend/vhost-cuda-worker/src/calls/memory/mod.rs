@@ -2,7 +2,9 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `allocations`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
+//! | `allocations` | device memory |
+//! | `arena`, `copy`, `extent` | the arena; copies and memsets; the bytes that they access |
+//! | `host`, `registered` | host memory that is registered with the GPU |
 
 pub(crate) mod allocations;
 pub(crate) mod arena;

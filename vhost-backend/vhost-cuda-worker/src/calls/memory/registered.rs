@@ -12,13 +12,14 @@ use crate::region::Region;
 /// `CU_MEMHOSTREGISTER_DEVICEMAP`.
 pub(in crate::calls) const REGISTER_FLAGS: u32 = 1 | 2;
 
-/// Maps all pages of a range before the driver pins them. The kernel maps many pages at
-/// once; for the driver, it would map each page in a page fault. Failures are ignored: the driver then
-/// maps the remaining pages, or fails.
+/// Maps all pages of a range before the driver pins them. With this system call, the kernel maps
+/// many pages at once. Without it, the driver's request would cause a page fault for each page.
+/// Failures are ignored, because the driver then maps the remaining pages, or fails.
 pub(in crate::calls) fn populate(at: *mut u8, len: usize) {
     let start = at.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
     let len = (at.addr() - start.addr()).saturating_add(len);
-    // SAFETY: the kernel checks the range. Reading doesn't change the pages.
+    // SAFETY: the kernel checks the range, and populating pages for reading doesn't change their
+    // contents.
     unsafe { libc::madvise(start.cast(), len, libc::MADV_POPULATE_READ) };
 }
 
@@ -33,8 +34,8 @@ pub(in crate::calls) struct Registration {
 }
 
 impl Registration {
-    /// Returns a registration of a whole region, made by the worker itself. The guest can't use it
-    /// in calls.
+    /// Returns the worker's own registration of a whole region. The guest can't use the memory in
+    /// calls by means of this registration.
     pub(in crate::calls) fn of_all(region: &Arc<Region>) -> Self {
         Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
     }

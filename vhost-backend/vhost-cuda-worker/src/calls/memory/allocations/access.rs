@@ -9,7 +9,8 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
 use crate::driver::CuResult;
 
-/// Gives a GPU, on which the session has created a context, access to the memory of other GPUs.
+/// Gives a GPU on which the session has created a context access to the memory of the session's
+/// other GPUs.
 pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
     let memory = &cx.shared.memory;
     let Some(_no_mapping) = memory.peers.add(device) else { return };
@@ -18,8 +19,8 @@ pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
         if mapping.device == device || !memory.peers.can_access(device, mapping.device) {
             continue;
         }
-        // SAFETY: the addresses are in the device memory window. If another thread has unmapped the
-        // mapping, nothing else is mapped there before this returns.
+        // SAFETY: the addresses are in the device memory window. If another thread has unmapped
+        // this mapping, nothing else can be mapped at its addresses while `_no_mapping` exists.
         let set = unsafe {
             cx.driver().cuMemSetAccess(mapping.addr, mapping.len as usize, &access(device), 1)
         };
@@ -30,10 +31,12 @@ pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
     }
 }
 
-/// Gives all GPUs that have a context access to a mapping, if they can access its GPU's memory. The
-/// mapping's own GPU has no context if the memory belongs to another process.
+/// Gives the GPUs in `used`, which have had a context, access to a mapping, if they can access the
+/// memory of the mapping's GPU. The mapping's own GPU may not be among them, if the memory belongs
+/// to another process.
 ///
 /// # Safety
+///
 /// The addresses must be in the device memory window, and belong only to this mapping, which must
 /// be mapped.
 pub(super) unsafe fn grant(cx: &Cx<'_>, mapping: &Mapping, used: &Accessors<'_>) -> CuResult {
@@ -44,12 +47,13 @@ pub(super) unsafe fn grant(cx: &Cx<'_>, mapping: &Mapping, used: &Accessors<'_>)
     let mut all: Vec<_> = own.then_some(access(holder)).into_iter().collect();
     all.extend(others.map(|other| access(*other)));
     let set = |accesses: &[CUmemAccessDesc]| {
-        // SAFETY: the caller vouches for the addresses. The pointer is to a slice of this length.
+        // SAFETY: the caller guarantees that the addresses belong only to this mapping. The pointer
+        // and the count are those of a slice.
         unsafe { cx.driver().cuMemSetAccess(addr, len as usize, accesses.as_ptr(), accesses.len()) }
     };
     match set(&all) {
-        // The context of another GPU may have been destroyed. Then give access only to the
-        // mapping's own GPU, because the memory is useful without the others.
+        // This fails if the context of another GPU has been destroyed. Give access only to the
+        // mapping's own GPU then, because the memory is useful even if other GPUs can't access it.
         Err(_) if all.len() > 1 => set(&all[..1]),
         set => set,
     }

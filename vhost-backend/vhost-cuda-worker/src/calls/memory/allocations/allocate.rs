@@ -17,7 +17,7 @@ use crate::calls::contexts::charges::{
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-/// The place from which device memory is allocated.
+/// The source from which device memory is allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) enum Source {
     /// The GPU of the current context.
@@ -95,12 +95,12 @@ fn allocate_from(
     };
     let accessors = memory.peers.accessors();
     let (mapping, settled) = map_anywhere(cx, reservation, physical, device, &accessors)?;
-    // Only this thread destroys pools, so the pool still exists.
+    // The pool still exists, because only this thread destroys pools.
     let addr = lock(&memory.plan).mapped_for_pool(cx.ctx, pool, bytes, mapping);
     Ok((addr.ok_or(CuError::INVALID_HANDLE)?, settled))
 }
 
-/// Creates device memory and maps it at free addresses in the device memory window.
+/// Creates device memory, and maps it at free addresses in the device memory window.
 fn map_anywhere(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -115,20 +115,20 @@ fn map_anywhere(
 }
 
 /// Fails if a kernel has failed in the current context. The driver then refuses allocations in the
-/// context, so the worker must also refuse those that it could serve without the driver.
+/// context. So the worker must also refuse allocations that it could make without the driver.
 pub(super) fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`. Errors with this or a higher number don't mean that
-    /// a kernel has failed.
+    /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED. Errors with this number or a higher one don't mean
+    /// that a kernel has failed.
     const CAPTURE: u32 = 900;
-    // SAFETY: null is the legacy stream.
+    // SAFETY: a null stream is valid, and means the legacy stream.
     match unsafe { cx.driver().cuStreamQuery(std::ptr::null_mut()) } {
         Err(error) if error != CuError::NOT_READY && error.0 < CAPTURE => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Creates device memory of this length and maps it in the device memory window, if the VM's quota
-/// has room.
+/// Creates `len` bytes of device memory, and maps them at `addr` in the device memory window, if
+/// the VM's quota has room.
 fn map(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -144,20 +144,20 @@ fn map(
     // SAFETY: the pointers are to local variables.
     unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
     owe_clearing(cx, device, len);
-    // From here, the memory stays charged until the driver has released the handle.
+    // From this point, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let mapping = Mapping { addr, len, handle, device, charged: Charged::Alone };
     make(cx, mapping, accessors)?;
     Ok((mapping, settled))
 }
 
-/// Maps a new handle, with access for its device and for `accessors`. If that fails, releases the
-/// handle and its charge.
+/// Maps the physical memory of a new handle, with access for its GPU and for `accessors`. If
+/// mapping fails, releases the handle and its charge.
 pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> CuResult {
     let Mapping { addr, len, handle, device, .. } = mapping;
     let driver = cx.driver();
-    // SAFETY: the addresses are in the device memory window and belong only to this mapping; the
-    // handle is new.
+    // SAFETY: the addresses are in the device memory window and belong only to this mapping, and
+    // nothing has been mapped from the new handle yet.
     unsafe {
         if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
             released(cx, driver.cuMemRelease(handle), mapping);
@@ -172,22 +172,23 @@ pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> 
     Ok(())
 }
 
-/// Unmaps a mapping, frees its memory, and releases its charge. Nothing may use the memory any
-/// more. Returns whether the driver has freed the memory.
+/// Unmaps a mapping, frees its memory, and releases its charge. The caller guarantees that nothing
+/// uses the memory any more. Returns whether the driver has freed the memory.
 fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
     let charged = mapping.charged.known(&cx.shared.memory.exporting, mapping.handle);
     let mapping = Mapping { charged, ..mapping };
     let Mapping { addr, len, handle, .. } = mapping;
     charged.withdraw(&cx.shared.session);
-    // SAFETY: the mapping was made by `make` and is unmapped once.
+    // SAFETY: `make` created the mapping, and the mapping is unmapped only once. The caller
+    // guarantees that nothing uses its memory any more.
     let done = unsafe {
         cx.driver().cuMemUnmap(addr, len as usize).and_then(|()| cx.driver().cuMemRelease(handle))
     };
     released(cx, done, mapping)
 }
 
-/// Releases the charge for a mapping if `done` says that the driver has freed its memory. Otherwise
-/// logs the error. Returns whether the charge was released.
+/// Releases the charge for a mapping if `done` says that the driver has freed its memory. If `done`
+/// is an error, logs it, and the memory stays charged. Returns whether the charge was released.
 fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
     let Mapping { len, device, charged, .. } = mapping;
     match done {
@@ -203,21 +204,24 @@ fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
     done.is_ok()
 }
 
-/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) returned, or that was kept.
-/// This may block until the VM may use the GPU.
+/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) has returned or that the
+/// worker kept. Frees its memory. If the session owes enough GPU time, first waits until the VM may
+/// use the GPU.
 pub(in crate::calls) fn give_back(cx: &Cx<'_>, mapping: Mapping) {
     wait_to_free(cx, mapping.device);
     give_back_now(cx, mapping);
 }
 
-/// Like [`give_back`], but doesn't wait until the VM may use the GPU.
+/// Unmaps a mapping and frees its memory, as [`give_back`] does, but doesn't wait until the VM may
+/// use the GPU.
 pub(super) fn give_back_now(cx: &Cx<'_>, mapping: Mapping) {
     if unmap(cx, mapping) {
         lock(&cx.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
     }
 }
 
-/// Frees all allocations in a context that is about to be destroyed or has been. This may block.
+/// Frees all allocations in a context that is about to be destroyed or has been destroyed. The
+/// calling thread may block.
 pub(in crate::calls) fn free_all_of(cx: &Cx<'_>, ctx: ContextId) {
     let plan = &cx.shared.memory.plan;
     let kept = lock(plan).kept.extract(|of, _| of == ctx);
@@ -231,7 +235,7 @@ pub(in crate::calls) fn free_all_of(cx: &Cx<'_>, ctx: ContextId) {
     }
 }
 
-/// Answers cuMemGetInfo.
+/// Replies to cuMemGetInfo.
 pub(in crate::calls) fn report_free_memory(cx: &Cx<'_>, reply: ReplyTo) {
     match free_memory(cx) {
         Ok(answer) => {

@@ -1,8 +1,8 @@
 //! Stream-ordered allocation and freeing.
 //!
-//! A stream-ordered free takes effect when the GPU reaches it in the stream. Before that, an
-//! allocation of the same size from the same pool in the same stream can reuse the memory
-//! immediately, because its uses come after the free in the stream.
+//! A stream-ordered free takes effect when the GPU reaches it in the stream. Until then, an
+//! allocation of the same size, from the same pool, and in the same stream can reuse the memory
+//! immediately, because the program uses the new allocation only after the free in stream order.
 
 use std::time::Instant;
 

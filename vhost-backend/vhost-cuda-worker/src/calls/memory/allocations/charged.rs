@@ -8,34 +8,36 @@ use host_ipc::messages::{Charge, ShareId, Token};
 use crate::calls::lock;
 use crate::executor::Session;
 
-/// Memory that the session shares with other sessions of the VM. It is charged until the last of
-/// them has freed it.
+/// Memory that the session shares with other sessions of the VM. It stays charged until the last of
+/// these sessions has freed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedMemory {
     pub share: ShareId,
-    /// The name under which this session exports the memory, if it does.
+    /// The name under which this session exports the memory, if it exports the memory.
     pub token: Option<Token>,
 }
 
 /// How device memory is charged to the VM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Charged {
-    /// To this session alone.
+    /// The memory is charged to this session alone.
     Alone,
-    /// To this session alone, although its program doesn't use the memory.
+    /// The memory is charged to this session alone, which keeps it although its program has freed
+    /// it.
     Kept,
     Shared(SharedMemory),
     /// The session is exporting the memory, and the broker may be turning the charge into a share.
     Unknown,
 }
 
-/// For memory that was freed, or could be freed, during its export: how it's charged, by its driver
-/// handle. Locked while memory is being exported.
+/// The charges of memory that was freed, or may have been freed, during its export, by the memory's
+/// driver handle. The mutex around this value is locked while memory is being exported.
 #[derive(Default)]
 pub(in crate::calls) struct Exporting(HashMap<u64, Charged>);
 
 impl Exporting {
-    /// Returns how memory with this recorded charge is really charged.
+    /// Returns how memory is charged whose recorded charge is `charged`. If that is
+    /// [`Charged::Unknown`], the export has ended and has recorded the real charge.
     pub(super) fn known(&mut self, charged: Charged, handle: u64) -> Charged {
         match charged {
             Charged::Unknown => self.0.remove(&handle).expect("its export has ended"),
@@ -59,7 +61,7 @@ impl Charged {
         }
     }
 
-    /// Returns the same charge, for memory that isn't exported.
+    /// Returns the same charge without the name of an export.
     pub(super) fn without_name(self) -> Self {
         match self {
             Self::Shared(shared) => Self::Shared(SharedMemory { token: None, ..shared }),
@@ -67,8 +69,8 @@ impl Charged {
         }
     }
 
-    /// Ends the export of memory that is about to be freed. Afterwards, the worker has no
-    /// descriptor of the memory any more.
+    /// Ends the export of memory that is about to be freed, if the memory is exported. This closes
+    /// the worker's descriptor of the memory.
     pub(super) fn withdraw(self, session: &Session) {
         if let Self::Shared(SharedMemory { token: Some(token), .. }) = self {
             session.exchange.withdraw(token);
@@ -81,7 +83,7 @@ impl Charged {
             Self::Alone => session.ledger.release(device, len, Charge::Memory),
             Self::Kept => session.ledger.release_kept(device, len),
             Self::Shared(SharedMemory { share, .. }) => session.ledger.leave(device, share),
-            // The charge stays.
+            // The broker may have turned the charge into a share, so the memory stays charged.
             Self::Unknown => {}
         }
     }

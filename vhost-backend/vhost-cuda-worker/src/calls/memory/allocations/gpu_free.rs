@@ -1,8 +1,10 @@
-//! The GPU's free memory, which cuMemGetInfo needs in addition to the VM's quota.
+//! Caches the amount of the GPU's free memory, which cuMemGetInfo needs in addition to the VM's
+//! quota.
 //!
-//! The driver asks the GPU for it with an operation that the supervisor checks, so a call took about
-//! 25 us longer than natively on an H200. Nearly always, the GPU has more free memory than the VM may still use,
-//! and then the result doesn't depend on it. So the driver isn't asked again for a short time.
+//! To determine it, the driver performs an operation that the supervisor checks, so a call took
+//! about 25 us longer than natively on an H200. Nearly always, the GPU has more free memory than
+//! the VM may still use, so the result depends only on the quota. Therefore, the worker reuses the
+//! driver's answer for a short time.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -13,9 +15,10 @@ use host_ipc::gate::MemoryUsage;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
 
-/// How long an answer of the driver is used. Other VMs may allocate memory meanwhile.
+/// How long the worker uses an answer of the driver. In that time, other VMs may allocate memory.
 const RECENT: Duration = Duration::from_millis(10);
-/// The minimum free memory of the GPU beyond the amount that the VM may still use.
+/// The free memory, in bytes, that the GPU must have beyond what the VM may still use, so that the
+/// worker may use an earlier answer of the driver.
 const MARGIN: usize = 1 << 30;
 
 /// An answer of the driver.
@@ -24,13 +27,14 @@ struct Seen {
     at: Instant,
     free: usize,
     total: usize,
-    /// The VM's use at that time.
+    /// The memory that the VM used at the time of the answer, in bytes.
     used: u64,
 }
 
 impl Seen {
-    /// Returns whether the answer is recent, and the GPU had enough free memory for what the VM has
-    /// allocated since, for `left` more bytes, and for the margin.
+    /// Returns whether the answer can be used: it must be recent, and the GPU's free memory must
+    /// have been enough for the memory that the VM has allocated since, for `left` more bytes, and
+    /// for [`MARGIN`].
     fn has_free(&self, left: usize, used: u64) -> bool {
         let since = used.saturating_sub(self.used) as usize;
         self.at.elapsed() < RECENT
@@ -41,16 +45,16 @@ impl Seen {
     }
 }
 
-/// The last answers of the driver, by device.
+/// The driver's latest answers, by device.
 #[derive(Default)]
 pub(in crate::calls) struct GpuFree {
     seen: Mutex<HashMap<i32, Seen>>,
 }
 
 impl GpuFree {
-    /// Returns the memory that the VM may still use, within the GPU's free memory, and the GPU's
-    /// memory. The `kept` bytes, which the worker keeps, are free for the program. The context must
-    /// be current.
+    /// Returns the memory that the program can still allocate, which is limited by the VM's quota
+    /// and by the GPU's free memory, and the GPU's total memory. `kept` is the number of bytes that
+    /// the worker keeps, which count as free for the program. The context must be current.
     pub(in crate::calls) fn within(
         &self,
         driver: &Driver,
@@ -76,9 +80,10 @@ impl GpuFree {
     }
 }
 
-/// Returns whether the current context works. If a kernel has failed in it, cuMemGetInfo reports that.
+/// Returns whether the current context works. It doesn't if a kernel has failed in it, and then
+/// cuMemGetInfo must report that error.
 fn works(driver: &Driver) -> bool {
-    // SAFETY: the legacy stream always exists.
+    // SAFETY: a null stream is valid, and means the legacy stream, which always exists.
     let state = unsafe { driver.cuStreamQuery(std::ptr::null_mut()) };
     matches!(state, Ok(()) | Err(CuError::NOT_READY))
 }

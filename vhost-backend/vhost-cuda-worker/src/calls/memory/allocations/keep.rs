@@ -1,9 +1,10 @@
-//! Keeps memory that the program has freed mapped for the next allocation of the same size in the same
-//! context.
+//! Keeps memory that the program has freed mapped for the next allocation of the same size in the
+//! same context.
 //!
-//! Each operation of the driver passes the supervisor, so an allocation and its free took twice
-//! native's time. Kept memory is charged to the VM, but no program uses it, and it's freed before any
-//! request of the VM is refused; docs/design/charges.md describes how the broker recalls it.
+//! The supervisor checks each operation of the driver, so without kept memory, an allocation and
+//! its free took twice as long as natively. Kept memory is charged to the VM, but no program uses
+//! it, and it's freed before any request of the VM is refused; docs/design/charges.md describes how
+//! the broker recalls it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,16 +22,18 @@ use crate::ledger::Keeps;
 /// The maximum number of mappings that a session keeps.
 const MOST: usize = 64;
 
-/// Keeps a mapping that the program has freed, after all work in the current context has ended. If it
-/// isn't kept, returns older mappings to free in its place. Runs only on the ring reader's thread.
+/// Keeps a mapping that the program has freed, for a later allocation. All work in the current
+/// context must have ended. If the mapping can't be kept, returns older kept mappings, which the
+/// caller must free together with it. Runs only on the ring reader's thread.
 pub(in crate::calls) fn keep(cx: &Cx<'_>, mapping: Mapping) -> Result<(), Vec<Mapping>> {
     let Mapping { len, device, .. } = mapping;
     let (ledger, plan) = (&cx.shared.session.ledger, &cx.shared.memory.plan);
     if mapping.charged != Charged::Alone || !ledger.may_keep(device) || has_other_work(cx) {
         return Err(Vec::new());
     }
-    // A GPU that the session has used since, or uses next, may lack access to a kept mapping. No GPU is
-    // added before the mapping is listed.
+    // Don't keep the mapping if the session uses several GPUs, because a GPU that the session has
+    // used since the mapping was made could lack access to it. While `accessors` exists, no GPU is
+    // added, so this stays true until the mapping is listed.
     let accessors = cx.shared.memory.peers.accessors();
     if accessors.len() > 1 {
         return Err(Vec::new());
@@ -47,7 +50,8 @@ pub(in crate::calls) fn keep(cx: &Cx<'_>, mapping: Mapping) -> Result<(), Vec<Ma
         Keeps::Never => return Err(Vec::new()),
     }
     lock(plan).kept.add(cx.ctx, Mapping { charged: Charged::Kept, ..mapping });
-    // The broker may have recalled all such memory before this mapping was listed.
+    // Check again whether the mapping may be kept. The broker may have recalled kept memory before
+    // this mapping was listed, and then the thread that frees recalled memory hasn't seen it.
     if !ledger.may_keep(device)
         && !lock(plan).kept.extract(|_, of| of.addr == mapping.addr).is_empty()
     {
@@ -57,7 +61,8 @@ pub(in crate::calls) fn keep(cx: &Cx<'_>, mapping: Mapping) -> Result<(), Vec<Ma
     Ok(())
 }
 
-/// Takes the oldest mappings on a GPU that have at least this many bytes together.
+/// Removes and returns the oldest kept mappings on a GPU, as many as are needed for `bytes` bytes
+/// in total.
 fn oldest(cx: &Cx<'_>, device: i32, bytes: u64) -> Vec<Mapping> {
     let mut sum = 0;
     lock(&cx.shared.memory.plan).kept.extract(|_, mapping| {
@@ -67,16 +72,16 @@ fn oldest(cx: &Cx<'_>, device: i32, bytes: u64) -> Vec<Mapping> {
     })
 }
 
-/// Returns whether work that nothing has waited for may use memory that the program frees now: that of
-/// other contexts, and that of streams that were destroyed before it ended.
+/// Returns whether memory that the program frees now may still be used by work for which the free
+/// hasn't waited: work in other contexts, and work of streams that were destroyed before it ended.
 fn has_other_work(cx: &Cx<'_>) -> bool {
     let tables = lock(&cx.shared.tables);
     let contexts = tables.contexts.iter().count() + tables.greens.iter().count();
     contexts > 1 || cx.shared.has_lost_work.load(Ordering::Relaxed)
 }
 
-/// Starts the thread that frees kept mappings when the broker recalls them, if it doesn't run yet.
-/// Returns whether it runs.
+/// Starts the thread that frees kept mappings when the broker recalls them, unless it's already
+/// running. Returns whether it's running.
 fn watch(shared: &Arc<Shared>) -> bool {
     if shared.memory.is_watched.load(Ordering::Relaxed) {
         return true;
@@ -87,7 +92,7 @@ fn watch(shared: &Arc<Shared>) -> bool {
     is_watched
 }
 
-/// Frees kept mappings whenever the broker recalls them.
+/// Frees kept mappings whenever the broker recalls them. Never returns.
 fn free_recalled(shared: &Arc<Shared>) {
     let cx = Cx { shared, thread: u32::MAX, ctx: ContextId::NONE };
     let (page, ledger) = (&shared.session.gate.page, &shared.session.ledger);
@@ -97,11 +102,12 @@ fn free_recalled(shared: &Arc<Shared>) {
         let (recalled, number) = {
             let mut plan = lock(&shared.memory.plan);
             let recalled = plan.kept.extract(|_, mapping| !ledger.may_keep(mapping.device));
-            // Allocations that fail now wait for the end of this.
+            // List this as an unmapping in progress, so that allocations that fail now wait for its
+            // end.
             (recalled, lock(&shared.unmapping).begin())
         };
-        // Others may wait for the memory, so this doesn't wait until the VM may use the GPU. The
-        // session still owes the time in which the driver clears the memory.
+        // Don't wait until the VM may use the GPU, because other sessions may be waiting for the
+        // memory. The session still owes the GPU time in which the driver clears the memory.
         recalled.into_iter().for_each(|mapping| give_back_now(&cx, mapping));
         lock(&shared.unmapping).end(number);
         shared.session.waker.wake();

@@ -20,13 +20,14 @@ impl<M> Kept<M> {
         self.0.push((ctx, mapping));
     }
 
-    /// Takes the newest mapping in a context that `fits`.
+    /// Removes and returns the newest mapping in the context `ctx` for which `fits` returns true.
     pub(super) fn take(&mut self, ctx: ContextId, fits: impl Fn(&M) -> bool) -> Option<M> {
         let index = self.0.iter().rposition(|(of, mapping)| *of == ctx && fits(mapping))?;
         Some(self.0.remove(index).1)
     }
 
-    /// Removes and returns the mappings for which `gone` returns true. Calls it for the oldest first.
+    /// Removes and returns the mappings for which `gone` returns true. Calls `gone` for the oldest
+    /// mapping first.
     pub(super) fn extract(&mut self, mut gone: impl FnMut(ContextId, &M) -> bool) -> Vec<M> {
         let gone = self.0.extract_if(.., |(ctx, mapping)| gone(*ctx, mapping));
         gone.map(|(_, mapping)| mapping).collect()

@@ -13,12 +13,12 @@
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
 //! | `kept` | the mappings of freed memory that the worker keeps for later allocations |
-//! | `keep` | keeping such mappings, and freeing them when the broker recalls them |
+//! | `keep` | keeping mappings of freed memory, and freeing them when the broker recalls them |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
-//! | `charged` | how memory is charged: to this session, or to all that share it |
-//! | `sharing` | calls that export memory to other sessions of the VM, and import theirs |
+//! | `charged` | how memory is charged: to this session alone, or to all sessions that share it |
+//! | `sharing` | calls that export memory to other sessions of the VM, and import memory from them |
 //! | `unmapping` | which mappings are now being unmapped |
-//! | `waiting` | frees and calls that are waiting |
+//! | `waiting` | stream-ordered frees; calls that wait for memory to be freed |
 //! | `synchronous` | allocating, freeing, and querying free memory on the ring reader's thread |
 //! | `asynchronous` | stream-ordered allocation and freeing |
 //! | `pool_calls` | calls that create, destroy, and query memory pools |

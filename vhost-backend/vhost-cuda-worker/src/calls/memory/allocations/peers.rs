@@ -1,28 +1,30 @@
-//! Access of the session's GPUs to one another's memory.
+//! Tracks which of the session's GPUs can access one another's memory.
 //!
-//! In CUDA, a copy between two GPUs needs no preparation, and `cuCtxEnablePeerAccess` lets kernels on
-//! one GPU access all memory of another. Memory from cuMemCreate is different: each mapping lists the
-//! GPUs that can access it, and a copy needs such access, too. So memory that the worker maps can
-//! be accessed by all GPUs on which the session has had a context, if the hardware permits it.
+//! In CUDA, a copy between two GPUs needs no preparation, and `cuCtxEnablePeerAccess` lets kernels
+//! on one GPU access all memory of another. Memory from cuMemCreate is different: each mapping has
+//! a list of the GPUs that can access it, and a copy needs this access, too. Therefore, the worker
+//! gives all GPUs on which the session has had a context access to the memory that it maps, if the
+//! hardware permits it.
 
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::driver::{CuResult, Driver};
 
-/// Access of the session's GPUs to one another's memory.
+/// Which of the session's GPUs can access one another's memory.
 pub(in crate::calls) struct Peers {
-    /// For each GPU, whether it can access the memory of each GPU.
+    /// `can_access[device][holder]` says whether the GPU `device` can access the memory of the GPU
+    /// `holder`.
     can_access: Vec<Vec<bool>>,
     /// The GPUs on which the session has had a context.
     used: RwLock<Vec<i32>>,
 }
 
-/// The GPUs that can access new memory. No GPU is added while this exists, so its holder can map
-/// memory and list it in the plan before a further GPU needs access to it.
+/// The GPUs that get access to memory that is mapped now. No GPU is added while this value exists,
+/// so its holder can map memory and list it in the plan before another GPU needs access to it.
 pub(super) struct Accessors<'a>(RwLockReadGuard<'a, Vec<i32>>);
 
-/// Prevents memory from being mapped, as [`Peers::add`] describes.
+/// A value that keeps other threads from mapping memory while it exists. [`Peers::add`] returns it.
 pub(super) struct NoMapping<'a>(
     #[expect(dead_code, reason = "held")] RwLockWriteGuard<'a, Vec<i32>>,
 );
@@ -36,7 +38,7 @@ impl Deref for Accessors<'_> {
 }
 
 impl Peers {
-    /// Asks the driver which of the GPUs can access one another's memory.
+    /// Queries the driver for which of the GPUs can access one another's memory.
     pub(super) fn new(driver: &Driver, devices: i32) -> CuResult<Self> {
         let can_access = |device: i32, holder: i32| {
             let mut can = 0;
@@ -51,22 +53,23 @@ impl Peers {
         Ok(Self { can_access, used: RwLock::default() })
     }
 
-    /// Returns whether a GPU can access another one's memory. Every GPU can access its own.
+    /// Returns whether the GPU `device` can access the memory of the GPU `holder`. Every GPU can
+    /// access its own memory.
     pub(super) fn can_access(&self, device: i32, holder: i32) -> bool {
         let row = usize::try_from(device).ok().and_then(|device| self.can_access.get(device));
         let can = usize::try_from(holder).ok().and_then(|holder| row?.get(holder));
         can.copied().unwrap_or(false)
     }
 
-    /// Returns the GPUs that can access memory that is mapped now.
+    /// Returns the GPUs that must get access to memory that is mapped now.
     pub(super) fn accessors(&self) -> Accessors<'_> {
         Accessors(self.used.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds a GPU, on which the session has created a context, to those that can access new memory.
-    /// Returns `None` if the GPU was among them already, or if it's the only GPU. While the result
-    /// exists, no further memory is mapped, so the caller can give the GPU access to all mapped
-    /// memory.
+    /// Adds a GPU on which the session has created a context to those that get access to new
+    /// memory. Returns `None` if the GPU was already added, or if it's the only GPU. While the
+    /// result exists, no other thread maps memory, so the caller can give the GPU access to all
+    /// mapped memory.
     pub(super) fn add(&self, device: i32) -> Option<NoMapping<'_>> {
         if self.can_access.len() < 2 {
             return None;

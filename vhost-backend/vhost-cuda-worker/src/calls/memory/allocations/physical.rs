@@ -10,8 +10,8 @@ pub(super) fn location(device: i32) -> CUmemLocation {
     CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device }
 }
 
-/// Returns the properties to pass to cuMemCreate, for plain memory of a device. The worker requests
-/// a handle type for all memory, because the guest may export any allocation later.
+/// Returns the properties to pass to cuMemCreate for plain memory of a device. They always request
+/// a handle type, because the guest may export any allocation later.
 pub(super) fn properties(device: i32) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,

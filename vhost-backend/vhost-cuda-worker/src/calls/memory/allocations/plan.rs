@@ -1,7 +1,7 @@
 //! Keeps track of the allocations in the window for device memory. Makes no driver calls.
 //!
-//! Stream-ordered allocations come from memory pools; see [`super::pools`]. The others work as
-//! follows. A granule is the driver's unit for physical memory. Requests of up to half a granule
+//! Stream-ordered allocations come from memory pools; see [`super::pools`]. Other allocations work
+//! as follows. A granule is the driver's unit for physical memory. Requests of up to half a granule
 //! are cut from slabs that are one granule long. Larger requests get their own mapping. A slab
 //! belongs to one context, and is unmapped as soon as nothing in it is in use.
 
@@ -18,8 +18,8 @@ use crate::driver::CuResult;
 
 /// The address range for device memory, which is the same in the guest process.
 pub(in crate::calls) use protocol::windows::DEVICE as WINDOW;
-/// The alignment of allocations, in bytes. CUDA's own allocator uses the same on all tested
-/// devices.
+/// The alignment of allocations, in bytes. CUDA's own allocator uses the same alignment on all
+/// tested devices.
 const ALIGN: u64 = 512;
 /// The maximum number of allocations in a session, because each one also takes some of the worker's
 /// own memory.
@@ -29,7 +29,7 @@ const MAX_ALLOCATIONS: usize = 1 << 21;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) struct Mapping {
     pub addr: u64,
-    /// Length in bytes, a multiple of the granule.
+    /// The length in bytes, a multiple of the granule.
     pub len: u64,
     /// The CUmemGenericAllocationHandle of the memory.
     pub handle: u64,
@@ -41,7 +41,7 @@ pub(in crate::calls) struct Mapping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Own(Mapping),
-    /// Memory of another session. The allocation is a part of the mapping.
+    /// The allocation is a part of this mapping of another session's memory.
     Imported(Mapping),
     Piece {
         slab: u64,
@@ -72,7 +72,7 @@ impl Freeing {
         self.live.ctx
     }
 
-    /// Returns the pool from which the memory was allocated, if it was allocated from one.
+    /// Returns the pool from which the memory was allocated, if it was allocated from a pool.
     pub(in crate::calls) fn pool(&self) -> Option<PoolId> {
         match self.live.place {
             Place::Pooled(pool) => Some(pool),
@@ -111,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// Returns whether a request for this many bytes is cut from a slab.
+    /// Returns whether a request for `len` bytes is cut from a slab.
     pub(in crate::calls) fn is_small(&self, len: u64) -> bool {
         len <= self.granule / 2
     }
@@ -126,8 +126,8 @@ impl Plan {
         }
     }
 
-    /// Cuts a small request from one of the context's existing slabs. Returns `None` if none has
-    /// room.
+    /// Cuts a small request from one of the context's existing slabs. Returns `None` if none of
+    /// them has room.
     pub(in crate::calls) fn piece(&mut self, ctx: ContextId, len: u64) -> Option<u64> {
         let rounded = len.next_multiple_of(ALIGN);
         let mut slabs = self.slabs.iter_mut().filter(|(_, slab)| slab.ctx == ctx);
@@ -143,18 +143,18 @@ impl Plan {
     }
 
     /// Takes addresses from the device memory window for a mapping of `physical` bytes. The granule
-    /// after it stays unmapped, so that an access past the end faults.
+    /// after the mapping stays unmapped, so that an access past its end faults.
     pub(in crate::calls) fn addresses(&mut self, physical: u64) -> Option<u64> {
         self.window.take(physical.checked_add(self.granule)?)
     }
 
-    /// Makes addresses free again that `addresses` returned.
+    /// Makes addresses that `addresses` returned free again.
     pub(in crate::calls) fn give_addresses(&mut self, addr: u64, physical: u64) {
         self.window.give(addr, physical + self.granule);
     }
 
-    /// Takes addresses from the device memory window for a reservation of the guest: at `hint` if
-    /// they are free, and otherwise anywhere.
+    /// Takes addresses from the device memory window for a reservation of the guest. Takes those at
+    /// `hint` if they are free, or else any others.
     pub(super) fn reserve(&mut self, len: u64, alignment: u64, hint: u64) -> Option<u64> {
         let at_hint = match hint.is_multiple_of(alignment) {
             true => self.window.take_at(hint, len),
@@ -187,8 +187,8 @@ impl Plan {
         Some(self.mapped(ctx, len, Mapping { charged: Charged::Alone, ..mapping }))
     }
 
-    /// Adds the mapping of another session's memory, of which the session uses `len` bytes from
-    /// `offset` on. Returns their address.
+    /// Adds the mapping of another session's memory. The session uses `len` bytes, `offset` bytes
+    /// from the mapping's start. Returns the address of these bytes.
     pub(super) fn imported(
         &mut self,
         ctx: ContextId,
@@ -200,8 +200,9 @@ impl Plan {
         addr
     }
 
-    /// Returns the allocation that contains an address, if other sessions may map its memory: its
-    /// start, its length, and the mapping of which it is a part.
+    /// Finds the allocation that contains an address. Returns its start, its length, and the
+    /// mapping that contains it, or `None` if there is no such allocation or its memory is another
+    /// session's, which this session can't export.
     pub(super) fn exportable(&mut self, addr: u64) -> Option<(u64, u64, &mut Mapping)> {
         let start = self.live.start_of(addr)?;
         let (len, live) = self.live.get_mut(start)?;
@@ -214,7 +215,8 @@ impl Plan {
         Some((start, *len, mapping))
     }
 
-    /// Allocates from the memory that a pool already has. Returns `None` if the pool has no room.
+    /// Allocates from the memory that a pool already has. Returns `None` if that memory has no
+    /// room.
     pub(in crate::calls) fn pooled(
         &mut self,
         ctx: ContextId,
@@ -239,7 +241,7 @@ impl Plan {
     }
 
     /// Returns the GPU of a pool, and the length of the mapping that the pool needs for an
-    /// allocation of `len` bytes, or `None` if the pool must not become so large.
+    /// allocation of `len` bytes. The length is `None` if the pool would exceed its maximum size.
     pub(in crate::calls) fn pool_needs(
         &mut self,
         (pool, devices): (PoolId, i32),
@@ -249,15 +251,15 @@ impl Plan {
         Ok((pool.device, pool.store.slab_for(len)))
     }
 
-    /// Removes an allocation because the guest frees it. Calls that use its addresses now fail. The
-    /// memory stays mapped until `ended`.
+    /// Removes an allocation because the guest frees it. From now on, calls that use its addresses
+    /// fail. The memory stays mapped until `ended` is called.
     pub(in crate::calls) fn take(&mut self, addr: u64) -> Option<Freeing> {
         let (len, live) = self.live.remove(addr)?;
         Some(Freeing { addr, len, live })
     }
 
-    /// Turns freed memory into a new allocation in the same stream, before anything else has used
-    /// it. Returns its address.
+    /// Turns freed memory into a new allocation in the same stream, while the free is still
+    /// pending. Returns its address.
     pub(in crate::calls) fn untake(&mut self, freeing: Freeing) -> u64 {
         self.live.insert(freeing.addr, freeing.len, freeing.live);
         freeing.addr
@@ -298,17 +300,18 @@ impl Plan {
         whole.chain(slabs).chain(others).copied().collect()
     }
 
-    /// Returns the addresses of all allocations in a context.
+    /// Returns the addresses of all allocations that were made in a context.
     pub(in crate::calls) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)
     }
 
-    /// Returns the context of the allocation that starts at this address.
+    /// Returns the context of the allocation that starts at `addr`.
     pub(in crate::calls) fn context_of(&self, addr: u64) -> Option<ContextId> {
         self.live.get(addr).map(|(_, live)| live.ctx)
     }
 
-    /// Returns whether all of these bytes belong to allocations, so that a call may use them.
+    /// Returns whether all `len` bytes at `addr` belong to allocations, so that a call may use
+    /// them.
     pub(in crate::calls) fn covers(&self, addr: u64, len: u64) -> bool {
         self.live.covers(addr, len)
     }
@@ -321,7 +324,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Makes an allocation as `allocate` does, but without a driver.
+    /// Makes an allocation, as `allocate` does, but without calling a driver.
     fn alloc(plan: &mut Plan, len: u64, mapped: &mut u64) -> u64 {
         if plan.is_small(len)
             && let Some(addr) = plan.piece(ContextId(1), len)

@@ -22,8 +22,9 @@ pub(in crate::calls) fn vcuda_mem_pool_create(
     lock(&cx.shared.memory.plan).pools.create(call.pool, call.dev, call.max_size)
 }
 
-/// Unmaps memory that a pool has released, and then replies. Also waits for the memory that the
-/// pool released earlier, so that all of it can be allocated when the call returns.
+/// Unmaps memory that a pool has released, and then replies. Before the reply, also waits for
+/// unmappings that began earlier, so that all of this memory can be allocated when the call
+/// returns.
 fn release(deferred: &mut Deferred, cx: &Cx<'_>, released: CuResult<Vec<Mapping>>, reply: ReplyTo) {
     match released {
         Err(error) => reply.finish(error.0, &[]),

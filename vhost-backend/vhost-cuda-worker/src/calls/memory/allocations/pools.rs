@@ -44,8 +44,8 @@ impl<M> Pools<M> {
         Ok(())
     }
 
-    /// Returns a pool that the guest hasn't destroyed. Creates the default pool of one of
-    /// `devices` GPUs at its first use.
+    /// Returns a pool that the guest hasn't destroyed. If `id` is the default pool of one of the
+    /// `devices` GPUs, creates the pool at its first use.
     pub(super) fn open(&mut self, id: PoolId, devices: i32) -> CuResult<&mut Pool<M>> {
         let default = i32::try_from(id.0).ok().filter(|device| *device < devices);
         if let Some(device) = default.filter(|_| !self.pools.contains_key(&id)) {
@@ -62,7 +62,8 @@ impl<M> Pools<M> {
         self.pools.get_mut(&id)
     }
 
-    /// Destroys a pool that isn't a default pool. Returns the mappings to unmap.
+    /// Destroys a pool that the guest has created. Fails for a default pool. Returns the mappings
+    /// to unmap.
     pub(super) fn destroy(&mut self, id: PoolId) -> CuResult<Vec<M>> {
         if id.0 < FIRST_ID {
             return Err(CuError::INVALID_VALUE);
@@ -72,7 +73,8 @@ impl<M> Pools<M> {
         Ok(gone)
     }
 
-    /// Frees an allocation. Returns the mapping to unmap, if any.
+    /// Returns an allocation's memory to its pool. Returns the mapping that the pool releases,
+    /// which the caller must unmap, if there is one.
     pub(super) fn give(&mut self, id: PoolId, addr: u64, len: u64) -> Option<M> {
         let gone = self.pools.get_mut(&id)?.store.give(addr, len);
         self.forget_if_gone(id);
@@ -108,7 +110,8 @@ pub(super) fn attribute<M>(store: &Store<M>, attribute: u32) -> CuResult<u64> {
     }
 }
 
-/// Sets the release threshold of a pool, or resets one of its high-water marks.
+/// Sets the release threshold of a pool, or resets one of its high-water marks to the current
+/// value.
 pub(super) fn set_attribute<M>(store: &mut Store<M>, attribute: u32, value: u64) -> CuResult {
     match A(attribute) {
         A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => store.threshold = value,

@@ -1,4 +1,4 @@
-//! The memory that the calls of a session may use.
+//! Keeps track of the memory that the calls of a session may use.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -17,12 +17,12 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
 use crate::executor::EngineError;
 
-/// Memory outside the window for device memory that the calls of a session may use.
+/// Memory outside the device memory window that the calls of a session may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) enum Foreign {
     /// Host memory that the guest has registered.
     Host,
-    /// A variable of a module, or of a library. `ctx` is the module's context.
+    /// A variable of a module or of a library. `ctx` is the context in which the variable exists.
     Global { module: Option<ModuleId>, library: Option<LibraryId>, ctx: ContextId },
 }
 
@@ -34,16 +34,16 @@ pub(in crate::calls) struct Memory {
     pub foreign: Mutex<Spans<Foreign>>,
     pub peers: Peers,
     pub gpu_free: GpuFree,
-    /// Whether a thread frees the memory that the worker keeps when the broker recalls it. Only the
-    /// ring reader's thread uses this.
+    /// Whether there is a thread that frees kept memory when the broker recalls it. Only the ring
+    /// reader's thread uses this flag.
     pub(super) is_watched: AtomicBool,
-    /// Held while memory is being exported, so that no call returns the name of an export that
-    /// hasn't begun. Locked before the other locks.
+    /// A lock that is held while memory is being exported, so that no call returns the name of an
+    /// export that isn't complete. It's locked before the other locks.
     pub exporting: Mutex<Exporting>,
 }
 
 impl Memory {
-    /// Reserves the addresses of the window for device memory. No context needs to be current.
+    /// Reserves the addresses of the device memory window. No context needs to be current.
     pub(in crate::calls) fn new(driver: &Driver, devices: i32) -> Result<Self, EngineError> {
         let failed = |call, error: CuError| EngineError::Call {
             path: driver.library().path().to_owned(),
@@ -65,8 +65,8 @@ impl Memory {
             granule = granule.max(minimum);
         }
         let (mut at, len) = (0, (WINDOW.end - WINDOW.start) as usize);
-        // SAFETY: the pointer is to a local variable; a reservation doesn't affect existing
-        // mappings.
+        // SAFETY: the driver writes only to a local variable, and a reservation doesn't affect
+        // existing mappings.
         unsafe { driver.cuMemAddressReserve(&mut at, len, 0, WINDOW.start, 0) }
             .map_err(|error| failed("cuMemAddressReserve", error))?;
         if at != WINDOW.start {
@@ -80,7 +80,8 @@ impl Memory {
         Ok(Self { plan, space, foreign, peers, gpu_free, is_watched, exporting })
     }
 
-    /// Fails unless all of these bytes belong to the session. The worker's own memory never does.
+    /// Fails unless all `len` bytes at `addr` are memory that the session's calls may use. The
+    /// worker's own memory never is.
     pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
         let named = if WINDOW.contains(&addr) {
             lock(&self.plan).covers(addr, len) || lock(&self.space).covers(addr, len)
@@ -90,14 +91,14 @@ impl Memory {
         if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
     }
 
-    /// Returns whether an address that a call may use is one of host memory. Variables of modules
-    /// are device memory, too, although they are outside the device memory window.
+    /// Returns whether an address is in host memory that a call may use. Variables of modules are
+    /// outside the device memory window, but they aren't host memory.
     pub(in crate::calls) fn is_host(&self, addr: u64) -> bool {
         !WINDOW.contains(&addr) && lock(&self.foreign).at(addr) == Some(&Foreign::Host)
     }
 
     /// Records that freed memory is no longer in use. Returns the mapping that the caller must
-    /// unmap, if any. This function doesn't unmap it itself because that may block.
+    /// unmap, if there is one. This function doesn't unmap it, because unmapping may block.
     pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
         lock(&self.plan).ended(freeing)
     }

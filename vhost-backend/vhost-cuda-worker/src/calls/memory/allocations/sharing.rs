@@ -1,9 +1,9 @@
-//! Calls that export device memory to other sessions of the VM, and import theirs.
+//! Calls that export device memory to other sessions of the VM, and import memory from them.
 //!
-//! The guest gets the name of the export, a random token. It passes the token to another guest
-//! process, which is allowed to import the memory because it knows the token. The importing worker
-//! first joins the charge for the memory, and only then gets the driver's descriptor of the memory.
-//! So the memory stays charged until the last worker has freed it.
+//! The guest gets the name of an export, a random token. It passes the token to another guest
+//! process, which may import the memory because it knows the token. The importing worker first
+//! joins the charge for the memory, and only then gets the driver's descriptor of the memory.
+//! Therefore, the memory stays charged until the last worker has freed it.
 
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -33,19 +33,21 @@ struct Export {
     file: OwnedFd,
     len: u64,
     properties: Properties,
-    /// `None` if the memory is charged to this session alone.
+    /// The share under which the memory is charged, or `None` if the memory is charged to this
+    /// session alone.
     share: Option<ShareId>,
 }
 
 enum Begun {
-    /// The memory is exported already, under this name.
+    /// The memory was exported before, under this name.
     Before(Token),
     Now(Export),
 }
 
-/// Begins to export physical memory, and chooses the token. The caller must hold the lock that keeps
-/// the memory from being freed, and must release it after this returns: no thread may wait for the
-/// broker while it holds the lock. Until the caller knows the result of [`end_export`], freeing the memory waits.
+/// Begins to export physical memory, and chooses the token. The caller must hold the lock that
+/// keeps the memory from being freed. It must release the lock after this returns, because no
+/// thread may wait for the broker while it holds the lock. If the guest frees the memory before the
+/// caller has recorded the result of [`end_export`], the thread that frees it waits for that.
 fn begin_export(
     cx: &Cx<'_>,
     (real, len): (u64, u64),
@@ -63,17 +65,19 @@ fn begin_export(
     };
     let mut fd = -1;
     let to: *mut c_void = (&raw mut fd).cast();
-    // SAFETY: the handle is live, and for this type, the driver writes a descriptor.
+    // SAFETY: the handle is live, and for this type of handle, the driver writes a file descriptor,
+    // for which `fd` has room.
     unsafe { cx.driver().cuMemExportToShareableHandle(to, real, HANDLE_FILE, 0)? };
-    // SAFETY: the driver has just opened the descriptor for its caller.
+    // SAFETY: the driver has just opened the descriptor for its caller, so nothing else owns it.
     let file = unsafe { OwnedFd::from_raw_fd(fd) };
     let token = new_token()?;
     *charged = Charged::Unknown;
     Ok(Begun::Now(Export { token, file, len, properties, share }))
 }
 
-/// Completes an export that `begin_export` began: turns the charge into a shared one, and exports the
-/// memory. Returns how the memory is charged now, and an error if the VM exports or shares too many things.
+/// Completes an export that `begin_export` began: makes the charge a shared one, and exports the
+/// memory. Returns how the memory is charged now. The result is an error if the VM shares or
+/// exports too many objects.
 fn end_export(cx: &Cx<'_>, export: Export) -> (Charged, CuResult) {
     let Export { token, file, len, properties, share } = export;
     let Properties { device, handle_types, compression } = properties;
@@ -90,7 +94,7 @@ fn end_export(cx: &Cx<'_>, export: Export) -> (Charged, CuResult) {
     (Charged::Shared(SharedMemory { share, token }), result)
 }
 
-/// Ends the export of memory that may have been freed meanwhile.
+/// Ends the export of memory that may have been freed in the meantime.
 fn forget_export(cx: &Cx<'_>, exporting: &mut Exporting, real: u64, charged: Charged) {
     charged.withdraw(&cx.shared.session);
     exporting.record(real, charged.without_name());
@@ -130,7 +134,7 @@ pub(in crate::calls) fn vcuda_ipc_get_mem_handle(
     result.map(|()| api::VcudaIpcGetMemHandleAnswer { token, offset, size })
 }
 
-/// Memory of another session, which this session has imported.
+/// Another session's memory that this session has imported.
 struct Import {
     real: u64,
     share: ShareId,
@@ -139,9 +143,9 @@ struct Import {
     compression: u32,
 }
 
-/// Imports memory, if the guest knows its name and `is_fitting` accepts its device and length. What
-/// the exporting worker has said about the memory is checked against the ledger; the driver checks
-/// the length of mappings.
+/// Imports memory, if the guest knows its name, and if `is_fitting` accepts its device and length.
+/// The worker doesn't trust the length that the exporting worker claims: it compares it with the
+/// ledger, and the driver checks the lengths of mappings.
 fn import(
     cx: &Cx<'_>,
     token: Token,
@@ -168,13 +172,13 @@ fn import(
     Ok(Import { real, share, device, bytes, compression })
 }
 
-/// Gets the driver's descriptor of memory from the exporting worker, and imports it.
+/// Gets the driver's descriptor of memory from the exporting worker, and imports the memory.
 fn fetch(cx: &Cx<'_>, token: Token) -> CuResult<u64> {
     let file = cx.shared.session.exchange.fetch(token).ok_or(CuError::INVALID_VALUE)?;
     let mut real = 0;
     let descriptor = file.as_raw_fd() as usize as *mut c_void;
-    // SAFETY: the pointer is to a local variable. The descriptor is open; the driver checks what it
-    // is, and doesn't use it after the call.
+    // SAFETY: the driver writes only to a local variable. The descriptor is open. The driver checks
+    // the type of its file, and doesn't use it after the call.
     unsafe { cx.driver().cuMemImportFromShareableHandle(&mut real, descriptor, HANDLE_FILE)? };
     Ok(real)
 }
@@ -212,7 +216,8 @@ pub(in crate::calls) fn vcuda_ipc_open_mem_handle(
     let mapping = Mapping { addr, len: bytes, handle: real, device, charged };
     let accessors = cx.shared.memory.peers.accessors();
     make(cx, mapping, &accessors).inspect_err(|_| lock(plan).give_addresses(addr, bytes))?;
-    // If the context has been destroyed meanwhile, nothing would free the memory with it.
+    // If the context has been destroyed in the meantime, free the memory here, because it wasn't
+    // freed with the context.
     if cx.enter().is_err() {
         give_back(cx, mapping);
         return Err(CuError::INVALID_CONTEXT);
@@ -221,7 +226,7 @@ pub(in crate::calls) fn vcuda_ipc_open_mem_handle(
     Ok(api::VcudaIpcOpenMemHandleAnswer { ptr })
 }
 
-/// Unmaps an allocation of another session, after all work that may use it.
+/// Unmaps an allocation of another session, after all work that may use it has ended.
 pub(in crate::calls) fn vcuda_ipc_close_mem_handle(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -231,7 +236,7 @@ pub(in crate::calls) fn vcuda_ipc_close_mem_handle(
     super::cu_mem_free_v2(deferred, cx, api::CuMemFreeV2 { dptr: call.dptr }, reply);
 }
 
-/// Exports physical memory that the guest has created with a handle type.
+/// Exports physical memory that the guest has created with an exportable handle type.
 pub(in crate::calls) fn vcuda_mem_export(
     cx: &Cx<'_>,
     call: api::VcudaMemExport,
@@ -266,7 +271,7 @@ pub(in crate::calls) fn vcuda_mem_export(
     Ok(api::VcudaMemExportAnswer { token })
 }
 
-/// Ends the export of physical memory, for which the guest has no file any more.
+/// Ends the export of physical memory, because the guest has closed all its files for the export.
 pub(in crate::calls) fn vcuda_mem_withdraw(cx: &Cx<'_>, call: api::VcudaMemWithdraw) -> CuResult {
     let memory = &cx.shared.memory;
     let unused = {
@@ -289,7 +294,7 @@ pub(in crate::calls) fn vcuda_mem_import(
         false => Err(CuError::OUT_OF_MEMORY),
     };
     let Import { real, share, device, bytes, compression } = import(cx, call.token, is_fitting)?;
-    // As with NVIDIA's driver, an importer can't export the memory.
+    // An importer can't export the memory again. NVIDIA's driver doesn't allow that, either.
     let properties = Properties { device, handle_types: 0, compression };
     let charged = Charged::Shared(SharedMemory { share, token: None });
     let handle = lock(space).create(Created { real, len: bytes, properties, charged });

@@ -2,10 +2,10 @@
 //! `cuMemAddressReserve`, `cuMemCreate`, and `cuMemMap`. Makes no driver calls.
 //!
 //! The guest's reservations are parts of the window for device memory. The driver knows only the
-//! worker's reservation of the whole window, so the rules for reservations are checked here. The
-//! worker holds one of the driver's references to each physical memory, as long as the guest holds
-//! any or the memory is mapped. So the memory is charged exactly until the worker releases that
-//! reference.
+//! worker's reservation of the whole window, so the worker must check the rules for the guest's
+//! reservations itself. The worker holds one of the driver's references to each physical memory for
+//! as long as the guest holds a reference, exports the memory, or has it mapped. The memory is
+//! charged until the worker releases its reference.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use super::spans::Spans;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Token;
 
-/// The maximum number of reservations, of mappings, and of physical memories in a session.
+/// The maximum number of reservations in a session, and also of mappings and of physical memories.
 const MOST: usize = protocol::limits::HANDLES_MAX;
 
 /// The CUmemAllocationHandleType of memory that can be exported.
@@ -34,9 +34,9 @@ pub(super) struct Properties {
 /// Physical memory that the driver has created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Created {
-    /// The driver's CUmemGenericAllocationHandle.
+    /// The CUmemGenericAllocationHandle that the driver has returned.
     pub real: u64,
-    /// Length in bytes, a multiple of the granule.
+    /// The length in bytes, a multiple of the granule.
     pub len: u64,
     pub properties: Properties,
     pub charged: Charged,
@@ -44,10 +44,11 @@ pub(super) struct Created {
 
 struct Physical {
     created: Created,
-    /// Whether the guest exports the memory. The export keeps the memory, as a reference does.
+    /// Whether the guest exports the memory. An export keeps the memory from being released, as a
+    /// reference does.
     exported: bool,
-    /// The number of references that the guest holds. If it is 0, only mappings keep the memory,
-    /// and the guest can't use the handle.
+    /// The number of references that the guest holds. If it's 0, only mappings or an export keep
+    /// the memory, and the guest can't use its handle.
     references: u64,
     mappings: u64,
 }
@@ -57,11 +58,11 @@ enum MappingState {
     /// The driver hasn't made the mapping yet.
     Beginning,
     Mapped,
-    /// The memory is being unmapped.
+    /// The worker is unmapping the memory.
     Ending,
 }
 
-/// The devices that may access a mapping, as sets of bits by ordinal.
+/// The devices that may read and that may write a mapping, as bit sets indexed by ordinal.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Access {
     read: u64,
@@ -104,7 +105,7 @@ pub(in crate::calls) struct Space {
     reserved: BTreeMap<u64, u64>,
     mapped: Spans<Mapping>,
     physical: HashMap<u64, Physical>,
-    /// The handle that was assigned last. Handles are never reused.
+    /// The handle that was assigned last. The worker never assigns a handle twice.
     last: u64,
 }
 
@@ -119,13 +120,12 @@ impl Space {
         }
     }
 
-    /// Returns the unit of addresses and lengths, in bytes.
+    /// Returns the granule, of which all addresses and lengths are multiples, in bytes.
     pub(super) fn granule(&self) -> u64 {
         self.granule
     }
 
-    /// Fails unless `len` is a possible length of a reservation, of physical memory, or of a
-    /// mapping.
+    /// Fails unless `len` is a valid length of a reservation, of physical memory, or of a mapping.
     pub(super) fn check_len(&self, len: u64) -> CuResult {
         if len == 0 || !len.is_multiple_of(self.granule) {
             return Err(CuError::INVALID_VALUE);
@@ -133,8 +133,8 @@ impl Space {
         Ok(())
     }
 
-    /// Returns the alignment to use for a reservation with this requested alignment, of which 0
-    /// means the smallest one.
+    /// Returns the alignment to use for a reservation for which the guest requests the alignment
+    /// `requested`. 0 requests the smallest one.
     pub(super) fn alignment(&self, requested: u64) -> CuResult<u64> {
         if requested != 0 && !requested.is_power_of_two() {
             return Err(CuError::INVALID_VALUE);
@@ -146,7 +146,7 @@ impl Space {
         self.reserved.len() < MOST
     }
 
-    /// Adds a reservation, whose addresses the caller has taken from the device memory window.
+    /// Adds a reservation. The caller has taken its addresses from the device memory window.
     pub(super) fn reserve(&mut self, start: u64, len: u64) {
         self.reserved.insert(start, len);
     }
@@ -161,7 +161,7 @@ impl Space {
         Ok(())
     }
 
-    /// Returns whether more physical memory can be created.
+    /// Returns whether the session may create more physical memory.
     pub(super) fn has_room_for_physical(&self) -> bool {
         self.physical.len() < MOST
     }
@@ -179,12 +179,12 @@ impl Space {
         found.ok_or(CuError::INVALID_VALUE)
     }
 
-    /// Returns the properties of physical memory.
+    /// Returns the properties of the physical memory with this handle.
     pub(super) fn properties(&mut self, handle: u64) -> CuResult<Properties> {
         Ok(self.physical(handle)?.created.properties)
     }
 
-    /// Returns physical memory that the guest may export.
+    /// Returns the physical memory with this handle, if the guest may export it.
     pub(super) fn exportable(&mut self, handle: u64) -> CuResult<&mut Created> {
         let created = &mut self.physical(handle)?.created;
         if created.properties.handle_types != HANDLE_FILE {
@@ -193,8 +193,8 @@ impl Space {
         Ok(created)
     }
 
-    /// Records whether the guest exports physical memory under this name. If nothing uses the
-    /// memory any more, returns it, so that the caller releases it.
+    /// Records whether the guest exports the physical memory whose export has the name `token`. If
+    /// nothing uses the memory any more, removes and returns it, so that the caller can release it.
     pub(super) fn set_exported(&mut self, token: Token, exported: bool) -> Option<Created> {
         let is_named = |charged: Charged| matches!(charged, Charged::Shared(SharedMemory { token: Some(name), .. }) if name == token);
         let mut all = self.physical.iter_mut();
@@ -204,8 +204,8 @@ impl Space {
         self.unused(handle)
     }
 
-    /// Removes one of the guest's references. If nothing uses the memory any more, returns it, so
-    /// that the caller releases it.
+    /// Removes one of the guest's references. If nothing uses the memory any more, removes and
+    /// returns it, so that the caller can release it.
     pub(super) fn release(&mut self, handle: u64) -> CuResult<Option<Created>> {
         self.physical(handle)?.references -= 1;
         Ok(self.unused(handle))
@@ -220,7 +220,8 @@ impl Space {
         self.physical.remove(&handle).map(|physical| physical.created)
     }
 
-    /// Adds a reference to the memory that is mapped at an address, and returns its handle.
+    /// Adds a reference to the physical memory that is mapped at an address, and returns its
+    /// handle.
     pub(super) fn retain(&mut self, at: u64) -> CuResult<u64> {
         let handle = self.mapping_at(at)?.handle;
         let physical = self.physical.get_mut(&handle).ok_or(CuError::INVALID_VALUE)?;
@@ -239,11 +240,12 @@ impl Space {
         Ok(self.mapping_at(at)?.access.of(device))
     }
 
-    /// Begins a mapping. Until [`Space::map_ended`], it only occupies the addresses. Returns the
-    /// physical memory, which can't be released meanwhile.
+    /// Begins a mapping. Until [`Space::map_ended`] is called, the mapping occupies its addresses,
+    /// but the guest's calls can't use it. Returns the physical memory, which can't be released in
+    /// the meantime.
     pub(super) fn begin_map(&mut self, start: u64, len: u64, handle: u64) -> CuResult<Created> {
         let created = self.physical(handle)?.created;
-        // The driver maps physical memory only as a whole.
+        // The worker supports only mappings of a whole physical memory, because the driver does.
         if len != created.len {
             return Err(CuError::NOT_SUPPORTED);
         }
@@ -261,8 +263,9 @@ impl Space {
         Ok(created)
     }
 
-    /// Records whether the driver has made a mapping. If it hasn't and nothing else uses the
-    /// physical memory any more, returns that memory, so that the caller releases it.
+    /// Records whether the driver has created a mapping. If it hasn't and nothing else uses the
+    /// physical memory any more, removes and returns that memory, so that the caller can release
+    /// it.
     pub(super) fn map_ended(&mut self, start: u64, made: bool) -> Option<Created> {
         if made {
             if let Some((_, mapping)) = self.mapped.get_mut(start) {
@@ -279,20 +282,21 @@ impl Space {
         self.unused(mapping.handle)
     }
 
-    /// Returns whether a range lies in one reservation.
+    /// Returns whether all addresses of a range are in one reservation.
     fn reserves(&self, start: u64, len: u64) -> bool {
         let found = self.reserved.range(..=start).next_back();
         found.is_some_and(|(s, l)| start.checked_add(len).is_some_and(|end| end <= s + l))
     }
 
-    /// Returns the starts of the mappings that exactly cover a range.
+    /// Returns the starts of the mappings that exactly cover a range. Fails if there are no such
+    /// mappings.
     fn cover(&self, start: u64, len: u64) -> CuResult<Vec<u64>> {
         let covering = self.mapped.covering(start, len, |m| m.state == MappingState::Mapped);
         covering.ok_or(CuError::INVALID_VALUE)
     }
 
-    /// Begins to unmap the mappings in a range, which they must cover exactly. The guest's calls
-    /// can't use them any more.
+    /// Begins to unmap the mappings that exactly cover a range, and returns their starts. From now
+    /// on, the guest's calls can't use them.
     pub(super) fn begin_unmap(&mut self, start: u64, len: u64) -> CuResult<Vec<u64>> {
         let starts = self.cover(start, len)?;
         self.set_states(&starts, MappingState::Ending);
@@ -307,8 +311,9 @@ impl Space {
         }
     }
 
-    /// Records whether the driver has unmapped the mappings that `begin_unmap` returned. Returns
-    /// the physical memory that nothing uses any more, so that the caller releases it.
+    /// Records whether the driver has unmapped the mappings that `begin_unmap` returned. Removes
+    /// and returns the physical memory that nothing uses any more, so that the caller can release
+    /// it.
     pub(super) fn unmap_ended(&mut self, starts: &[u64], done: bool) -> Vec<Created> {
         if !done {
             self.set_states(starts, MappingState::Mapped);
@@ -317,8 +322,8 @@ impl Space {
         starts.iter().filter_map(|start| self.remove_mapping(*start)).collect()
     }
 
-    /// Returns the mappings in a range, which they must cover exactly, if `can_access` says that each
-    /// of these devices can access the memory of the device that holds it.
+    /// Returns the starts of the mappings that exactly cover a range. Fails if one of `devices`
+    /// can't access the memory of a mapping, according to `can_access`.
     pub(super) fn for_devices(
         &self,
         start: u64,
@@ -339,7 +344,7 @@ impl Space {
         Ok(starts)
     }
 
-    /// Records the access to mappings that the driver has set.
+    /// Records the access to mappings, after the driver has set it.
     pub(super) fn set_access(&mut self, starts: &[u64], access: &[(i32, CUmemAccess_flags)]) {
         for start in starts {
             if let Some((_, mapping)) = self.mapped.get_mut(*start) {
@@ -350,7 +355,7 @@ impl Space {
         }
     }
 
-    /// Returns whether the guest's calls may use all of these bytes.
+    /// Returns whether the guest's calls may use all `len` bytes at `start`.
     pub(super) fn covers(&self, start: u64, len: u64) -> bool {
         let usable = |m: &Mapping| m.state == MappingState::Mapped && m.access != Access::default();
         self.mapped.covers_with(start, len, usable)
@@ -373,7 +378,8 @@ mod tests {
         Created { real: 7, len, properties, charged: Charged::Alone }
     }
 
-    /// Returns a space with eight reserved granules at `AT`, and physical memory of two granules.
+    /// Returns a space with a reservation of eight granules at `AT`, and with physical memory of
+    /// two granules, and that memory's handle.
     fn space() -> (Space, u64) {
         let mut space = Space::new(M);
         space.reserve(AT, 8 * M);
@@ -447,7 +453,7 @@ mod tests {
         assert_eq!(space.begin_unmap(AT, 3 * M), Err(INVALID), "is being unmapped");
         assert_eq!(space.retain(AT), Err(INVALID));
         assert_eq!(space.begin_map(AT + M, 2 * M, handle), Err(INVALID));
-        // If the driver fails to unmap the memory, it stays mapped.
+        // If the driver fails to unmap the memory, the memory stays mapped.
         assert_eq!(space.unmap_ended(&starts, false), vec![]);
         assert_eq!(unmap(&mut space, AT, 3 * M), Ok(vec![]));
     }
@@ -465,7 +471,7 @@ mod tests {
         assert_eq!(space.access(0, AT + M), Ok(READ_WRITE));
         assert_eq!(space.access(1, AT + M), Ok(NO_ACCESS));
         assert_eq!(space.access(0, AT + 5 * M), Err(INVALID));
-        // Access of another device is enough.
+        // A call can use a mapping as long as any device has access to it.
         let starts = space.for_devices(AT, 4 * M, &first, |_, _| true).unwrap();
         space.set_access(&starts, &[(0, NO_ACCESS), (1, READ)]);
         assert_eq!([0, 1].map(|device| space.access(device, AT)), [Ok(NO_ACCESS), Ok(READ)]);

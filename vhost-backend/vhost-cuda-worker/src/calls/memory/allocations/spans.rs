@@ -14,8 +14,8 @@ impl<T> Default for Spans<T> {
 }
 
 impl<T> Spans<T> {
-    /// Adds the range `start..start + len`. Returns `false` without a change if the range is empty,
-    /// overflows, or overlaps another one.
+    /// Adds the range `start..start + len`. Returns `false` without changing anything if the range
+    /// is empty, overflows, or overlaps another range.
     pub(in crate::calls) fn insert(&mut self, start: u64, len: u64, value: T) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         if len == 0 || self.spans.range(..end).next_back().is_some_and(|(s, (l, _))| s + l > start)
@@ -31,7 +31,7 @@ impl<T> Spans<T> {
         self.spans.get(&start)
     }
 
-    /// Like [`Spans::get`], but the value can be changed.
+    /// Returns the length and value of the range that starts at `start`, for changing them.
     pub(in crate::calls) fn get_mut(&mut self, start: u64) -> Option<&mut (u64, T)> {
         self.spans.get_mut(&start)
     }
@@ -54,8 +54,8 @@ impl<T> Spans<T> {
         self.spans.range(..end).next_back().is_some_and(|(s, (l, _))| s + l > start)
     }
 
-    /// Returns the starts of the ranges that exactly make up `start..start + len`, if their values
-    /// satisfy `wanted`.
+    /// Returns the starts of the ranges that exactly cover `start..start + len`, if `wanted`
+    /// returns true for the values of all of them.
     pub(in crate::calls) fn covering(
         &self,
         start: u64,
@@ -78,18 +78,18 @@ impl<T> Spans<T> {
         self.spans.remove(&start)
     }
 
-    /// Returns the start addresses of all ranges whose value satisfies `wanted`.
+    /// Returns the start addresses of all ranges for whose values `wanted` returns true.
     pub(in crate::calls) fn starts(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
         self.spans.iter().filter(|(_, (_, value))| wanted(value)).map(|(start, _)| *start).collect()
     }
 
-    /// Returns whether all of `start..start + len` is covered by one range or by several adjacent
-    /// ones.
+    /// Returns whether one range, or several adjacent ranges, contain all of `start..start + len`.
     pub(in crate::calls) fn covers(&self, start: u64, len: u64) -> bool {
         self.covers_with(start, len, |_| true)
     }
 
-    /// Like [`Spans::covers`], but only with ranges whose value satisfies `wanted`.
+    /// Returns whether one range, or several adjacent ranges, contain all of `start..start + len`,
+    /// counting only ranges for whose values `wanted` returns true.
     pub(in crate::calls) fn covers_with(
         &self,
         start: u64,

@@ -1,4 +1,5 @@
-//! Allocation, freeing, and the amount of free memory, on the ring reader's thread.
+//! Calls that allocate memory, free it, or query the amount of free memory, and run on the ring
+//! reader's thread.
 
 use protocol::calls as api;
 
@@ -21,7 +22,8 @@ pub(in crate::calls) fn cu_mem_free_v2(
 ) {
     let taken = lock(&cx.shared.memory.plan).take(call.dptr);
     match taken {
-        // Reply once all work in the context is done, as NVIDIA's driver does.
+        // Reply once all work in the context has finished, because NVIDIA's driver also waits for
+        // it.
         Some(freeing) => {
             let completion = Completion::Free(freeing, Some(reply));
             deferred.wait_context(&cx.within(freeing.ctx()), completion);
@@ -56,9 +58,10 @@ pub(in crate::calls) fn vcuda_mem_create(
     answer_allocation(deferred, cx, created, Request::Create(call), reply);
 }
 
-/// Replies to an allocation call whose first attempt had the result `allocated`: an address or a
-/// handle. If the attempt failed for lack of memory, the session's pools and the worker release the
-/// memory that they keep, and the allocation is retried once after pending frees, before the reply.
+/// Replies to an allocation call whose first attempt had the result `allocated`. On success, that
+/// is an address or a handle. If the attempt failed for lack of memory, the worker releases the
+/// memory that it keeps and the unused memory of the session's pools. Then it retries the
+/// allocation once, after pending frees have ended, before it replies.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -77,7 +80,8 @@ pub(super) fn answer_allocation(
     }
 }
 
-/// The answer includes all memory whose stream-ordered free the GPU has reached.
+/// Returns the free memory, which includes all memory whose stream-ordered free the GPU has
+/// reached.
 pub(in crate::calls) fn cu_mem_get_info_v2(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

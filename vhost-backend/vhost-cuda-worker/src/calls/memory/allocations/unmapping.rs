@@ -1,8 +1,8 @@
-//! The mappings of device memory that are now being unmapped and freed.
+//! Tracks which mappings of device memory other threads are unmapping and freeing.
 
 use std::collections::BTreeSet;
 
-/// The mappings that other threads are now unmapping, numbered in the order in which they began.
+/// The unmappings that other threads are performing, numbered in the order in which they began.
 #[derive(Default)]
 pub(in crate::calls) struct Unmapping {
     next: u64,
@@ -20,12 +20,12 @@ impl Unmapping {
         self.running.remove(&number);
     }
 
-    /// Returns the number of the unmapping that began last.
+    /// Returns the number of the unmapping that began most recently.
     pub(super) fn last(&self) -> u64 {
         self.next
     }
 
-    /// Returns whether all unmappings up to this number have ended.
+    /// Returns whether all unmappings with numbers up to `last` have ended.
     pub(super) fn ended(&self, last: u64) -> bool {
         self.running.first().is_none_or(|first| *first > last)
     }

@@ -1,4 +1,4 @@
-//! Calls with which the guest manages addresses and physical memory itself.
+//! Calls with which the guest itself manages addresses and physical memory.
 
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemLocation,
@@ -51,7 +51,7 @@ pub(in crate::calls) fn create(
     // SAFETY: the pointers are to local variables.
     unsafe { cx.driver().cuMemCreate(&mut real, size, &wanted, 0)? };
     owe_clearing(cx, device, len);
-    // From here, the memory stays charged until the driver has released the handle.
+    // From this point, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let properties = Properties { device, handle_types, compression };
     let created = Created { real, len, properties, charged: Charged::Alone };
@@ -59,14 +59,14 @@ pub(in crate::calls) fn create(
     Ok((handle, settled))
 }
 
-/// Releases physical memory that nothing uses any more, and its charge. This may block.
+/// Releases physical memory that nothing uses any more, and its charge. May block.
 pub(super) fn give_back(cx: &Cx<'_>, created: Created) {
     let Created { real, len, properties, charged } = created;
     let charged = charged.known(&cx.shared.memory.exporting, real);
     wait_to_free(cx, properties.device);
     charged.withdraw(&cx.shared.session);
-    // SAFETY: the handle was created by `create` or imported, and `Space` returns it once, when nothing is
-    // mapped from it any more.
+    // SAFETY: `create` or an import has returned the handle. `Space` removes the memory once
+    // nothing is mapped from it any more, so the handle is released only once.
     match unsafe { cx.driver().cuMemRelease(real) } {
         Ok(()) => charged.release(&cx.shared.session, properties.device, len),
         Err(error) => tracing::warn!(
@@ -116,23 +116,25 @@ pub(in crate::calls) fn vcuda_mem_map(
     cx.enter_any()?;
     let created =
         lock(&cx.shared.memory.space).begin_map(call.ptr, call.size as u64, call.handle)?;
-    // SAFETY: the addresses are in the worker's window, in a reservation of the guest in which
-    // nothing else is mapped. The handle is live, because the mapping that has begun uses it.
+    // SAFETY: the addresses are in the device memory window, in one of the guest's reservations,
+    // and nothing else is mapped there. The handle is live, because the mapping that has begun
+    // keeps the memory.
     let made = unsafe { cx.driver().cuMemMap(call.ptr, call.size, 0, created.real, 0) };
     let unused = lock(&cx.shared.memory.space).map_ended(call.ptr, made.is_ok());
     unused.into_iter().for_each(|created| give_back(cx, created));
     made.map(|()| api::VcudaMemMapAnswer { device: created.properties.device })
 }
 
-/// Unmaps memory after all work that may use it, as `cuMemFree` does.
+/// Unmaps memory once all work that may use it has ended. cuMemFree also waits in this way.
 pub(in crate::calls) fn cu_mem_unmap(cx: &Cx<'_>, call: api::CuMemUnmap) -> CuResult {
     let space = &cx.shared.memory.space;
     let starts = lock(space).begin_unmap(call.ptr, call.size as u64)?;
     let contexts: Vec<_> = lock(&cx.shared.tables).contexts.iter().map(|(id, _)| id).collect();
     cx.synchronize_contexts(contexts);
     // SAFETY: the guest's mappings cover the range exactly, and the guest's calls can't use them
-    // any more. All work queued before has ended, unless its context has failed or is being
-    // destroyed; then the GPU faults in that context.
+    // any more. All work that was queued before has ended, unless its context has failed or is
+    // being destroyed. If such work accesses the addresses, the GPU reports a fault in that context
+    // only.
     let done = unsafe { cx.driver().cuMemUnmap(call.ptr, call.size) };
     let unused = lock(space).unmap_ended(&starts, done.is_ok());
     unused.into_iter().for_each(|created| give_back(cx, created));
@@ -154,7 +156,7 @@ pub(in crate::calls) fn vcuda_mem_restrict_access(
 }
 
 /// Sets the access to mapped memory. Runs only on the ring reader's thread, as `vcuda_mem_map`
-/// does, so nothing can be mapped meanwhile.
+/// does, so nothing can be mapped in the meantime.
 fn set_access(cx: &Cx<'_>, ptr: u64, size: usize, access: Array<'_, MemoryAccess>) -> CuResult {
     let (mut descriptions, mut granted) = (Vec::new(), Vec::new());
     for MemoryAccess { device, flags } in access.iter() {
@@ -181,8 +183,8 @@ fn set_access(cx: &Cx<'_>, ptr: u64, size: usize, access: Array<'_, MemoryAccess
     let can_access = |device, holder| peers.can_access(device, holder);
     let starts = lock(space).for_devices(ptr, size as u64, &granted, can_access)?;
     // SAFETY: the guest's mappings covered the range exactly. If another thread unmaps them at the
-    // same time, the addresses still belong to the guest's reservation, which only this thread ends.
-    // The pointer is to a vector of this length.
+    // same time, the addresses still belong to the guest's reservation, which only this thread
+    // ends. The pointer and the count are those of a vector.
     unsafe { cx.driver().cuMemSetAccess(ptr, size, descriptions.as_ptr(), descriptions.len())? };
     lock(space).set_access(&starts, &granted);
     Ok(())

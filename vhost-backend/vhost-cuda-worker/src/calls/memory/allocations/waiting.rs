@@ -1,4 +1,4 @@
-//! Stream-ordered frees that haven't taken effect, and calls that are waiting for memory to be
+//! Tracks stream-ordered frees that haven't taken effect, and calls that wait for memory to be
 //! freed.
 
 use std::collections::{HashSet, VecDeque};
@@ -20,7 +20,7 @@ use crate::driver::{CuError, Driver};
 /// call at a time, so normally there are few.
 const MAX_WAITERS: usize = 4096;
 
-/// The maximum number of busy streams whose oldest free is queried at once.
+/// The maximum number of busy streams whose oldest free is queried in one poll.
 const MAX_BUSY: usize = 64;
 
 /// A stream-ordered free that the GPU hasn't reached yet.
@@ -28,7 +28,8 @@ pub(in crate::calls) struct AsyncFree {
     pub freeing: Freeing,
     pub stream: StreamId,
     pub thread: u32,
-    /// The event that marks the free in the stream. `None` if the stream was empty.
+    /// The event that was recorded in the stream at the point of the free. `None` if the stream was
+    /// empty.
     pub event: Option<DriverHandle<CUevent>>,
     /// The context of the stream and of the event.
     pub ctx: ContextId,
@@ -39,7 +40,7 @@ pub(in crate::calls) struct AsyncFree {
 pub(in crate::calls) enum Request {
     /// An allocation of this many bytes in the device memory window.
     Allocate(usize, Source),
-    /// Physical memory.
+    /// The creation of physical memory.
     Create(VcudaMemCreate),
 }
 
@@ -52,20 +53,21 @@ pub(in crate::calls) struct Retry {
     pub reply: ChargedReply<kind::Memory>,
 }
 
-/// A call that continues once all memory that was being freed when it arrived has been freed.
+/// A call that continues once all memory that was being freed when the call arrived has been freed.
 pub(in crate::calls) enum Waiter {
-    /// The allocation is retried once.
+    /// An allocation, which is retried once.
     Retry(Retry),
-    /// A query of the amount of free memory, by this guest thread, with this current context.
+    /// A query of the amount of free memory, with the guest thread that made it and that thread's
+    /// current context.
     Info(u32, ContextId, ReplyTo),
-    /// The call succeeds.
+    /// A call that then succeeds without doing anything else.
     Done(ReplyTo),
 }
 
 /// Calls that are waiting for memory to be freed, oldest first.
 #[derive(Default)]
 pub(in crate::calls) struct Waiters {
-    /// Each call has the number of the last unmapping that it waits for.
+    /// The calls, each with the number of the last unmapping for which it waits.
     list: VecDeque<(u64, Waiter)>,
 }
 
@@ -74,17 +76,17 @@ impl Waiters {
         self.list.is_empty()
     }
 
-    /// Returns whether another call may wait.
+    /// Returns whether one more call may wait.
     pub(in crate::calls) fn has_room(&self) -> bool {
         self.list.len() < MAX_WAITERS
     }
 
-    /// Lets a call wait for the memory that is now being freed.
+    /// Makes a call wait for all unmappings that are in progress.
     pub(in crate::calls) fn add(&mut self, unmapping: &Unmapping, waiter: Waiter) {
         self.list.push_back((unmapping.last(), waiter));
     }
 
-    /// Removes and returns the oldest call if it needn't wait any longer.
+    /// Removes and returns the oldest call, if the unmappings for which it waits have ended.
     pub(in crate::calls) fn next_ready(&mut self, unmapping: &Unmapping) -> Option<Waiter> {
         let (last, _) = self.list.front()?;
         if !unmapping.ended(*last) {
@@ -100,10 +102,12 @@ pub(in crate::calls) struct AsyncFrees {
     list: VecDeque<AsyncFree>,
 }
 
-/// How long memory stays reusable after a stream-ordered free, even if the GPU has reached it. A program
-/// that allocates the same size again soon needs no new memory then.
+/// The time for which memory stays reusable after a stream-ordered free, even if the GPU has
+/// reached the free. If a program allocates the same size again in this time, the worker doesn't
+/// need new memory.
 const REUSABLE: Duration = Duration::from_millis(1);
-/// With more frees than this, the memory of all that the GPU has reached is freed at once.
+/// The maximum number of frees for which memory stays reusable. If there are more, all memory whose
+/// free the GPU has reached is freed at once.
 const MOST_REUSABLE: usize = 64;
 
 impl AsyncFrees {
@@ -115,8 +119,8 @@ impl AsyncFrees {
         self.list.push_back(free);
     }
 
-    /// Removes and returns a free whose memory a new allocation may reuse: it must have the same
-    /// size, pool, stream and context.
+    /// Removes and returns a free whose memory a new allocation may reuse, because its size, pool,
+    /// stream and context are the same.
     pub(in crate::calls) fn take_reusable(
         &mut self,
         stream: StreamId,
@@ -129,15 +133,16 @@ impl AsyncFrees {
                 && free.freeing.len == len
                 && free.freeing.pool() == Some(pool)
                 && free.freeing.ctx() == ctx
-                // Default streams have the same ids in all contexts.
+                // The free's stream must be in the current context. Its id alone doesn't show that,
+                // because the default streams have the same ids in all contexts.
                 && free.ctx == ctx
                 && (!free.stream.is_cudas() || free.thread == thread)
         })?;
         self.list.remove(index)
     }
 
-    /// Removes and returns the frees that the GPU has reached, and whose memory should no longer be
-    /// kept for another allocation. In each stream, the GPU reaches the oldest one first.
+    /// Removes and returns the frees that the GPU has reached and whose memory should no longer be
+    /// held for another allocation.
     pub(in crate::calls) fn take_old(&mut self, driver: &Driver) -> Vec<AsyncFree> {
         match self.list.len() {
             0..=MOST_REUSABLE => self.take_reached_after(driver, REUSABLE),
@@ -145,12 +150,14 @@ impl AsyncFrees {
         }
     }
 
-    /// Removes and returns all frees that the GPU has reached.
+    /// Removes and returns the frees that the GPU has reached.
     pub(in crate::calls) fn take_reached(&mut self, driver: &Driver) -> Vec<AsyncFree> {
         self.take_reached_after(driver, Duration::ZERO)
     }
 
-    /// Removes and returns the frees that the GPU has reached, and that are at least this old.
+    /// Removes and returns the frees that the GPU has reached and that are at least `age` old.
+    /// Queries only the oldest frees of each stream, until it finds one that the GPU hasn't
+    /// reached, because the GPU reaches them in order.
     fn take_reached_after(&mut self, driver: &Driver, age: Duration) -> Vec<AsyncFree> {
         let now = Instant::now();
         let mut busy = HashSet::new();
@@ -160,8 +167,8 @@ impl AsyncFrees {
             let waits = busy.contains(&stream)
                 || busy.len() >= MAX_BUSY
                 || now.saturating_duration_since(free.since) < age
-                // SAFETY: the event is from the pool, and the free is removed from the list before
-                // the event's context is destroyed.
+                // SAFETY: the event is live, because it's from the pool, and the free is removed
+                // from the list before the event's context is destroyed.
                 || free.event.is_some_and(|event| unsafe {
                     driver.cuEventQuery(event.0) == Err(CuError::NOT_READY)
                 });
