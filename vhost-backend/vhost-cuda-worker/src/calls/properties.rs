@@ -10,8 +10,8 @@ use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 
 use crate::driver::{CuResult, Driver};
 
-/// The properties of the driver and of its devices. They are read before the worker gets a session,
-/// because on NVIDIA's driver, this takes milliseconds, and none of them changes.
+/// The properties of the driver and of its devices, none of which changes. The worker reads them
+/// before it gets a session, because reading them takes milliseconds on NVIDIA's driver.
 pub(in crate::calls) struct Properties {
     pub driver_version: u32,
     pub devices: Vec<DeviceFacts>,
@@ -31,8 +31,8 @@ fn device_facts(driver: &Driver, device: CUdevice) -> CuResult<DeviceFacts> {
     let mut facts = DeviceFacts::default();
     let mut total = 0;
     let mut uuid = CUuuid { bytes: [0; 16] };
-    // SAFETY: the pointers are to local variables. The lengths of the texts leave room for a
-    // final zero.
+    // SAFETY: the pointers are to local variables. The lengths that the driver gets leave room for
+    // a final zero in each text.
     unsafe {
         driver.cuDeviceTotalMem(&mut total, device)?;
         driver.cuDeviceGetUuid(&mut uuid, device)?;
@@ -52,7 +52,8 @@ fn device_facts(driver: &Driver, device: CUdevice) -> CuResult<DeviceFacts> {
     Ok(facts)
 }
 
-/// Returns the attributes of a device, by number. Those that the driver doesn't know are `None`.
+/// Returns the attributes of a device, indexed by number. Attributes that the driver doesn't know
+/// are `None`.
 pub(crate) fn attributes(driver: &Driver, device: CUdevice) -> [Option<i32>; MAX_ATTRIBUTES] {
     std::array::from_fn(|attribute| {
         let mut value = 0;

@@ -1,8 +1,9 @@
 //! Host functions: functions of the guest program that a stream calls and waits for.
 //!
-//! In place of the guest's function, the stream calls a callback in the worker, which returns only
-//! after the guest has run its function. The ring reader gives the guest one function at a time to
-//! run, identified by a token, in the order in which streams have reached them.
+//! The worker passes its own callback to the driver in place of the guest's function. A stream that
+//! reaches it calls this callback, which returns only after the guest has run its function. The
+//! ring reader gives the guest one function at a time to run, identified by a token, in the order
+//! in which streams have reached them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
@@ -28,29 +29,30 @@ pub(in crate::calls) struct HostFuncs {
 
 #[derive(Default)]
 struct Progress {
-    /// The number of host functions that are queued or running, and their streams.
+    /// The number of host functions that are queued or running, in total (`outstanding`) and by
+    /// stream (`streams`).
     outstanding: usize,
     streams: HashMap<Key, Queue>,
     /// The number of the host function that was queued last.
     last: u64,
     /// The host functions that streams have reached and that the guest hasn't finished, in the
     /// order reached, with their tokens. The guest may be running the first one. The place is
-    /// `None` for a function in a graph whose other nodes may run at the same time.
+    /// `None` for a function in a graph if other nodes of the graph may run at the same time.
     standing: VecDeque<(Option<Place>, u64)>,
     /// The total number of host functions that the guest has finished.
     ended: u64,
 }
 
-/// The host functions that are queued in one stream or running.
+/// The host functions of one stream that are queued or running.
 #[derive(Default)]
 struct Queue {
     count: usize,
-    /// Functions with a number up to this one belong to a destroyed stream, whose handle the driver
-    /// may have reused for this stream.
+    /// The number of the last function that belongs to a destroyed stream with the same handle. The
+    /// driver may have reused the handle for this stream.
     gone: u64,
 }
 
-/// Identifies a queued host function: its stream and its number.
+/// Identifies a queued host function by its stream and its number.
 #[derive(Clone, Copy, Default)]
 struct Place {
     stream: Key,
@@ -75,33 +77,35 @@ impl Progress {
         }
     }
 
-    /// Returns whether the stream in which a host function was queued hasn't been destroyed.
+    /// Returns whether the stream in which a host function was queued still exists.
     fn is_there(&self, place: Place) -> bool {
         self.streams.get(&place.stream).is_some_and(|queue| place.number > queue.gone)
     }
 }
 
-/// The data for the callback that a stream calls in place of the guest's function.
+/// The data of the callback that a stream calls in place of the guest's function.
 struct Stop {
     funcs: Arc<HostFuncs>,
     waker: Waker,
     token: u64,
 }
 
-/// The callback that a stream calls in place of a host function, on one of the driver's threads.
+/// The callback that a stream calls in place of a host function. It runs on one of the driver's
+/// threads.
 ///
 /// # Safety
 ///
 /// `stop` must be a `(Stop, Place)` from `Box::into_raw` that no other code frees.
 unsafe extern "C" fn reached(stop: *mut c_void) {
-    // SAFETY: `HostFuncs::queue` created the box for this one call, as the caller promises.
+    // SAFETY: `HostFuncs::queue` created this box, and the driver calls the callback once, so
+    // nothing else frees the box.
     let (stop, place) = *unsafe { Box::from_raw(stop.cast::<(Stop, Place)>()) };
     stop.stand(place, true);
 }
 
 impl Stop {
     /// Waits until the guest has run the host function. `alone` says that the stream doesn't use
-    /// the GPU meanwhile.
+    /// the GPU while it waits.
     fn stand(&self, place: Place, alone: bool) {
         let mut state = lock(&self.funcs.state);
         let before = state.ended + state.standing.len() as u64;
@@ -115,15 +119,16 @@ impl Stop {
 }
 
 impl HostFuncs {
-    /// Returns the streams that are waiting for a host function and don't use the GPU meanwhile.
+    /// Returns the streams that are waiting for a host function, and that don't use the GPU while
+    /// they wait.
     pub(in crate::calls) fn standing(&self) -> Standing {
         let state = lock(&self.state);
         let places = state.standing.iter().filter_map(|(place, _)| *place);
         places.filter(|place| state.is_there(*place)).map(|place| place.stream).collect()
     }
 
-    /// Records that a stream is being destroyed, so that its host functions don't count for a later
-    /// stream with the same handle.
+    /// Records that a stream is being destroyed, so that its host functions aren't taken for those
+    /// of a later stream with the same handle.
     pub(in crate::calls) fn forget(&self, stream: Key) {
         let mut state = lock(&self.state);
         let last = state.last;
@@ -137,8 +142,8 @@ impl HostFuncs {
     ///
     /// # Safety
     ///
-    /// If `launch` succeeds, the driver must call the callback with that argument exactly once, and
-    /// otherwise never.
+    /// If `launch` succeeds, the driver must call the callback with that argument exactly once. If
+    /// it fails, the driver must never call it.
     pub(in crate::calls) unsafe fn queue(
         self: &Arc<Self>,
         stream: Key,
@@ -158,7 +163,7 @@ impl HostFuncs {
         let queued = launch(reached, stop.cast());
         if queued.is_err() {
             lock(&self.state).end(place);
-            // SAFETY: the driver did not take the box.
+            // SAFETY: the driver has refused the callback, so it doesn't use the box.
             drop(unsafe { Box::from_raw(stop) });
         }
         queued
@@ -169,8 +174,8 @@ impl HostFuncs {
         lock(&self.state).standing.front().map(|(_, token)| *token)
     }
 
-    /// Records that the guest has finished the function that `next` returned, so that its stream
-    /// continues.
+    /// Records that the guest has finished the function that `next` returned, so that the
+    /// function's stream continues.
     pub(in crate::calls) fn end(&self) {
         let mut state = lock(&self.state);
         if state.standing.pop_front().is_some() {
@@ -180,8 +185,8 @@ impl HostFuncs {
     }
 }
 
-/// All host function nodes in graphs, by number. The driver's callback gets this number instead of
-/// a pointer, because a launch in progress may reach a node after its graph has been destroyed.
+/// All host function nodes in graphs, by number. The driver's callback gets a node's number instead
+/// of a pointer, because a launch in progress may reach a node after its graph has been destroyed.
 static GRAPH_STOPS: Mutex<Option<HashMap<usize, Arc<GraphStop>>>> = Mutex::new(None);
 static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
 
@@ -189,17 +194,18 @@ static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
 struct GraphStop {
     number: usize,
     stop: Stop,
-    /// Whether no other node in the graph runs at the same time, so that a stream that has reached
-    /// this node doesn't use the GPU.
+    /// Whether no other node in the graph runs at the same time as this one. If so, a stream that
+    /// has reached this node doesn't use the GPU.
     alone: AtomicBool,
     life: Mutex<Life>,
 }
 
 #[derive(Default)]
 struct Life {
-    /// The launches of the graph that haven't passed this node yet, in order.
+    /// The launches of the graph that haven't passed this node yet, oldest first.
     expected: VecDeque<Place>,
-    /// Whether the graph can't be launched with this node any more.
+    /// Whether the node can't be launched any more, because its graph was destroyed or its host
+    /// function was replaced.
     retired: bool,
 }
 
@@ -208,7 +214,8 @@ impl GraphStop {
         self.alone.load(Ordering::Relaxed)
     }
 
-    /// Changes the node's state. Afterwards removes the node if no launch will reach it any more.
+    /// Changes the node's state. If no launch will reach the node any more, removes it from the
+    /// list of all nodes.
     fn change(&self, change: impl FnOnce(&mut Life)) {
         let mut life = lock(&self.life);
         change(&mut life);
@@ -219,12 +226,13 @@ impl GraphStop {
     }
 }
 
-/// The callback that a graph launch calls for a host function node, on one of the driver's threads.
+/// The callback that a graph launch calls for a host function node. It runs on one of the driver's
+/// threads.
 unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     let found = lock(&GRAPH_STOPS).as_ref().and_then(|s| s.get(&number.addr()).cloned());
     if let Some(node) = found {
-        // Launches of the same graph run one after another, so it's the first expected launch that
-        // has reached the node.
+        // The launch that has reached the node is the first expected one, because launches of the
+        // same graph run one after another.
         let place = lock(&node.life).expected.front().copied();
         let place = place.unwrap_or_else(|| lock(&node.stop.funcs.state).begin(Key::default()));
         node.stop.stand(place, node.is_alone());
@@ -234,8 +242,8 @@ unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     }
 }
 
-/// The host function nodes in a graph, by their index in the graph. When the last clone is dropped,
-/// the nodes are retired.
+/// The host function nodes of a graph, by their index in the graph. When the last clone of this
+/// value is dropped, the nodes are retired.
 #[derive(Clone, Default)]
 pub(in crate::calls) struct GraphStops(Arc<Stops>);
 
@@ -243,7 +251,7 @@ pub(in crate::calls) struct GraphStops(Arc<Stops>);
 struct Stops(Mutex<BTreeMap<u32, Arc<GraphStop>>>);
 
 impl Drop for Stops {
-    /// Retires the nodes, because the graph can't be launched any more.
+    /// Retires the nodes, because their graph can't be launched any more.
     fn drop(&mut self) {
         for node in lock(&self.0).values() {
             node.change(|life| life.retired = true);
@@ -291,7 +299,7 @@ impl GraphStops {
         }
     }
 
-    /// Records that the graph is about to be launched in a stream.
+    /// Records, for all nodes, that the graph is about to be launched in `stream`.
     pub(in crate::calls) fn expect(&self, stream: Key) {
         for node in lock(&self.0.0).values() {
             let place = lock(&node.stop.funcs.state).begin(stream);
@@ -299,7 +307,7 @@ impl GraphStops {
         }
     }
 
-    /// Undoes the last `expect`, because the launch has failed.
+    /// Undoes the last call of `expect`, because the launch has failed.
     pub(in crate::calls) fn unexpect(&self) {
         for node in lock(&self.0.0).values() {
             let mut place = None;

@@ -1,7 +1,8 @@
 //! Events that several sessions of a VM use.
 //!
-//! The driver's handle of an event contains no secret, so the guest doesn't get it. The guest gets
-//! the name under which the device process knows the handle, a random token.
+//! The driver's handle of an event contains no secret, so a guest could forge it. Therefore, the
+//! guest doesn't get it. The guest gets a random token, which is the name under which the device
+//! process stores the handle.
 
 use cuda_api::sys::CUipcEventHandle;
 use host_ipc::messages::Exported;
@@ -27,7 +28,8 @@ pub(in crate::calls) fn vcuda_ipc_get_event_handle(
         return Ok(api::VcudaIpcGetEventHandleAnswer { token });
     }
     let mut native = CUipcEventHandle::default();
-    // SAFETY: the pointer is to a local variable, and the event is live.
+    // SAFETY: the event is live, because objects that a call has looked up aren't destroyed before
+    // the call ends (`tables/uses.rs`). The pointer is to a local variable.
     unsafe { cx.driver().cuIpcGetEventHandle(&mut native, event.real.0)? };
     let token = new_token()?;
     let bytes = native.reserved.map(|byte| byte as u8);
@@ -38,7 +40,7 @@ pub(in crate::calls) fn vcuda_ipc_get_event_handle(
     }
     match lock(&cx.shared.tables).events.get_mut(call.event) {
         Ok(listed) if listed.real == event.real => listed.token = Some(token),
-        // The guest has destroyed the event meanwhile.
+        // The guest has destroyed the event in the meantime, so end the export.
         _ => {
             cx.shared.session.exchange.withdraw(token);
             return Err(CuError::INVALID_HANDLE);
@@ -47,7 +49,7 @@ pub(in crate::calls) fn vcuda_ipc_get_event_handle(
     Ok(api::VcudaIpcGetEventHandleAnswer { token })
 }
 
-/// Opens an event of another session.
+/// Opens an event that another session has exported.
 pub(in crate::calls) fn vcuda_ipc_open_event_handle(
     cx: &Cx<'_>,
     call: api::VcudaIpcOpenEventHandle,
@@ -64,8 +66,8 @@ pub(in crate::calls) fn vcuda_ipc_open_event_handle(
     let bytes = handle.map(u64::to_le_bytes);
     let native = CUipcEventHandle { reserved: std::array::from_fn(|i| bytes[i / 8][i % 8] as _) };
     let mut event = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local variable. The handle comes from the driver in another worker
-    // of the VM. The driver checks it.
+    // SAFETY: the pointer is to a local variable. The handle comes from the driver in another
+    // worker of the VM. The driver checks the handle's contents.
     unsafe { cx.driver().cuIpcOpenEventHandle(&mut event, native)? };
     let real = DriverHandle(event);
     let recorded = Recorded::default();

@@ -34,8 +34,9 @@ pub(in crate::calls) fn stream(cx: &Cx<'_>, id: StreamId) -> CuResult<CUstream> 
     stream_of(cx, id).map(|(stream, _)| stream)
 }
 
-/// Like [`stream_of`], and counts a gated call that is about to be queued in the stream. `bytes` is
-/// the amount of pageable memory that the driver copies for the call.
+/// Returns a stream's handle and its context, as [`stream_of`] does, and counts a gated call that
+/// is about to be queued in the stream. `bytes` is the amount of pageable memory that the driver
+/// copies for the call.
 pub(in crate::calls) fn queue(
     cx: &Cx<'_>,
     id: StreamId,
@@ -44,7 +45,8 @@ pub(in crate::calls) fn queue(
     count(cx, id, bytes, true).map(|(stream, ctx, _)| (stream, ctx))
 }
 
-/// Like [`queue`], and also returns the command's number.
+/// Returns a stream's handle, its context, and the number of a gated call that is about to be
+/// queued in it, which it counts as [`queue`] does.
 pub(in crate::calls) fn queue_numbered(
     cx: &Cx<'_>,
     id: StreamId,
@@ -52,8 +54,8 @@ pub(in crate::calls) fn queue_numbered(
     count(cx, id, 0, true)
 }
 
-/// Like [`stream_of`], and counts a command that is about to be queued in the stream and doesn't
-/// use the GPU.
+/// Returns a stream's handle and its context, as [`stream_of`] does, and counts a command that is
+/// about to be queued in the stream and that doesn't use the GPU.
 pub(in crate::calls) fn queue_free(cx: &Cx<'_>, id: StreamId) -> CuResult<(CUstream, ContextId)> {
     count(cx, id, 0, false).map(|(stream, ctx, _)| (stream, ctx))
 }

@@ -51,7 +51,8 @@ pub(in crate::calls) fn cu_stream_destroy_v2(
     let (stream, ending) = begin_end(cx, STREAMS, call.h_stream, |_, _| Ok(()))?;
     cx.shared.forget_stream(stream.real, stream.ctx);
     ending.now_or_later(cx, move |cx| {
-        // SAFETY: the stream was live, and no other call can use it any more.
+        // SAFETY: the stream was live, and it has been removed from the tables, so no other call
+        // can use it any more.
         unsafe { cx.driver().cuStreamDestroy({ stream.real }.0)? };
         forget_stream(cx, stream.ctx);
         Ok(())
@@ -60,12 +61,12 @@ pub(in crate::calls) fn cu_stream_destroy_v2(
 
 pub(in crate::calls) fn cu_stream_query(cx: &Cx<'_>, call: api::CuStreamQuery) -> CuResult {
     cx.enter()?;
-    // SAFETY: the stream is live.
+    // SAFETY: the stream is live, because only this thread removes streams from the tables.
     unsafe { cx.driver().cuStreamQuery(stream(cx, call.h_stream)?) }
 }
 
-/// The address in an access policy window is checked like any other, so the value that the driver
-/// gets contains no address outside the session's memory.
+/// Sets an attribute of a stream. Checks the address in an access policy window, so the value that
+/// the driver gets contains no address outside the session's memory.
 pub(in crate::calls) fn cu_stream_set_attribute(
     cx: &Cx<'_>,
     call: api::CuStreamSetAttribute,
@@ -77,7 +78,8 @@ pub(in crate::calls) fn cu_stream_set_attribute(
     let stream = stream(cx, call.h_stream)?;
     change_attributes(cx, call.h_stream);
     let attribute = attribute(call.attr, call.param, |addr, len| cx.check(addr, len))?;
-    // SAFETY: the stream is live, and the pointer is to a local variable.
+    // SAFETY: the stream is live, because only this thread removes streams from the tables. The
+    // pointer is to a local variable.
     unsafe { cx.driver().cuStreamSetAttribute(stream, attribute.id, &attribute.value) }
 }
 
@@ -91,7 +93,8 @@ pub(in crate::calls) fn cu_stream_wait_event(
         return Err(CuError::INVALID_VALUE);
     }
     let stream = stream(cx, call.h_stream)?;
-    // SAFETY: the handles are live: only this thread removes streams and events.
+    // SAFETY: the stream and the event are live, because only this thread removes them from the
+    // tables.
     unsafe { cx.driver().cuStreamWaitEvent(stream, real.0, call.flags) }
 }
 
@@ -105,7 +108,8 @@ pub(in crate::calls) fn vcuda_stream_wait_interprocess_event(
     let wait = |deferred: &mut Deferred| {
         cx.enter()?;
         let event = cx.event(call.h_event)?;
-        // SAFETY: the handles are live: only this thread removes streams and events.
+        // SAFETY: the stream and the event are live, because only this thread removes them from the
+        // tables.
         queue_wait(deferred, cx, call.h_stream, |stream| unsafe {
             cx.driver().cuStreamWaitEvent(stream, event, call.flags)
         })
@@ -120,7 +124,8 @@ pub(in crate::calls) fn vcuda_host_func(cx: &Cx<'_>, call: api::VcudaHostFunc) -
         return Err(CuError::INVALID_VALUE);
     }
     let waker = cx.shared.session.waker.clone();
-    // SAFETY: the stream is live, and the driver calls the function once.
+    // SAFETY: the stream is live, because only this thread removes streams from the tables. If the
+    // driver accepts the function, it calls it exactly once.
     unsafe {
         cx.shared.host_funcs.queue((stream as u64, ctx), call.token, waker, |function, data| {
             cx.driver().cuLaunchHostFunc(stream, Some(function), data)
@@ -144,7 +149,8 @@ pub(in crate::calls) fn cu_event_create(cx: &Cx<'_>, call: api::CuEventCreate) -
 pub(in crate::calls) fn cu_event_destroy_v2(cx: &Cx<'_>, call: api::CuEventDestroyV2) -> CuResult {
     let (event, ending) = begin_end(cx, EVENTS, call.h_event, |_, _| Ok(()))?;
     event.token.into_iter().for_each(|token| cx.shared.session.exchange.withdraw(token));
-    // SAFETY: the event was live, and no other call can use it any more.
+    // SAFETY: the event was live, and it has been removed from the tables, so no other call can use
+    // it any more.
     ending.now_or_later(cx, move |cx| unsafe { cx.driver().cuEventDestroy({ event.real }.0) })
 }
 
@@ -157,7 +163,8 @@ pub(in crate::calls) fn cu_event_record_with_flags(
     let (stream, ctx, number) = queue_numbered(cx, call.h_stream)?;
     let place = Recorded::In(DriverHandle(stream), ctx, number);
     let event = cx.event_to_record(call.h_event, place)?;
-    // SAFETY: the handles are live.
+    // SAFETY: the stream and the event are live, because only this thread removes them from the
+    // tables.
     let recorded = unsafe { cx.driver().cuEventRecordWithFlags(pass, event, stream, call.flags) };
     if recorded.is_err() {
         cx.event_to_record(call.h_event, Recorded::Unknown)?;
@@ -165,7 +172,7 @@ pub(in crate::calls) fn cu_event_record_with_flags(
     recorded
 }
 
-/// Returns the driver's handle of the current context, which is entered.
+/// Enters the current context, and returns the driver's handle of it.
 fn entered_context(cx: &Cx<'_>) -> CuResult<CUcontext> {
     cx.enter()?;
     Ok(lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0)
@@ -178,7 +185,8 @@ pub(in crate::calls) fn vcuda_ctx_record_event(
 ) -> CuResult {
     let context = entered_context(cx)?;
     let event = cx.event_to_record(call.event, Recorded::Unknown)?;
-    // SAFETY: the handles are live.
+    // SAFETY: the context and the event are live, because only this thread begins to destroy
+    // contexts and events.
     unsafe { cx.driver().cuCtxRecordEvent(pass, context, event) }
 }
 
@@ -187,13 +195,14 @@ pub(in crate::calls) fn vcuda_ctx_wait_event(
     call: api::VcudaCtxWaitEvent,
 ) -> CuResult {
     let (context, event) = (entered_context(cx)?, cx.event(call.event)?);
-    // SAFETY: the handles are live.
+    // SAFETY: the context and the event are live, because only this thread begins to destroy
+    // contexts and events.
     unsafe { cx.driver().cuCtxWaitEvent(context, event) }
 }
 
 pub(in crate::calls) fn cu_event_query(cx: &Cx<'_>, call: api::CuEventQuery) -> CuResult {
     cx.enter_any()?;
-    // SAFETY: the event is live.
+    // SAFETY: the event is live, because only this thread removes events from the tables.
     unsafe { cx.driver().cuEventQuery(cx.event(call.h_event)?) }
 }
 
@@ -204,7 +213,8 @@ pub(in crate::calls) fn cu_event_elapsed_time_v2(
     cx.enter_any()?;
     let mut p_milliseconds = 0.0;
     let (start, end) = (cx.event(call.h_start)?, cx.event(call.h_end)?);
-    // SAFETY: the events are live, and the pointer is to a local variable.
+    // SAFETY: the events are live, because only this thread removes events from the tables. The
+    // pointer is to a local variable.
     unsafe { cx.driver().cuEventElapsedTime(&mut p_milliseconds, start, end)? };
     Ok(api::CuEventElapsedTimeV2Answer { p_milliseconds })
 }
@@ -227,7 +237,8 @@ pub(in crate::calls) fn cu_stream_synchronize(
     synchronize(deferred, cx, (call.h_stream, None), reply);
 }
 
-/// Waits for a stream. The GPU can write a word then.
+/// Replies once the commands now queued in a stream have finished. The GPU can write the completion
+/// word `word` at that time.
 fn synchronize(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -15,11 +15,12 @@ use crate::calls::streams::queue::queue;
 use crate::calls::streams::value_waits::ValueWait;
 use crate::driver::{CuError, CuResult};
 
-/// The bits in the flags of a wait: the comparison. Flushing remote writes isn't supported.
+/// The bits that may be set in the flags of a wait, which say how to compare. Flushing remote
+/// writes isn't supported.
 const WAIT_FLAGS: u32 = 3;
-/// The bits in the flags of a write: NO_MEMORY_BARRIER.
+/// The bit that may be set in the flags of a write: NO_MEMORY_BARRIER.
 const WRITE_FLAGS: u32 = 1;
-/// The bits in the flags of a barrier: the scope.
+/// The bit that may be set in the flags of a barrier, which says its scope.
 const BARRIER_FLAGS: u32 = 1;
 
 pub(in crate::calls) fn vcuda_stream_memory_operation(
@@ -32,7 +33,7 @@ pub(in crate::calls) fn vcuda_stream_memory_operation(
     reply.finish(number(perform(deferred, cx, call, pass)), &[]);
 }
 
-/// Checks an operation. Returns whether it waits for a value.
+/// Checks the arguments of an operation. Returns whether the operation waits for a value.
 pub(in crate::calls) fn check(
     cx: &Cx<'_>,
     operation: Operation,
@@ -72,8 +73,8 @@ fn perform(
     submit(cx, pass, operation, &call, stream)
 }
 
-/// Queues a command that makes a stream wait for something that may never happen. The stream
-/// doesn't use the GPU meanwhile.
+/// Queues a command that makes a stream wait for a value or an event that may never come. The
+/// stream doesn't use the GPU while it waits.
 pub(in crate::calls) fn queue_wait(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -91,8 +92,8 @@ pub(in crate::calls) fn queue_wait(
         events.give_back(ctx, before);
         return Err(error);
     }
-    // The wait is queued, so the call succeeds even if this fails. The stream then counts as using
-    // the GPU.
+    // The wait is queued, so the call succeeds even if recording the second event fails. In that
+    // case, the stream counts as using the GPU while it waits.
     match events.record(cx, stream, ctx) {
         Ok(behind) => waits.add((stream as u64, ctx), ValueWait { before, behind }),
         Err(_) => events.give_back(ctx, before),
@@ -100,7 +101,7 @@ pub(in crate::calls) fn queue_wait(
     Ok(())
 }
 
-/// Passes an operation to the driver, whose arguments were checked.
+/// Passes an operation to the driver. The caller has checked its arguments.
 fn submit(
     cx: &Cx<'_>,
     pass: &Pass,
@@ -110,9 +111,10 @@ fn submit(
 ) -> CuResult {
     let api::VcudaStreamMemoryOperation { address, value, flags, .. } = *call;
     let driver = cx.driver();
-    // SAFETY: the stream is live. The address belongs to the session and is aligned. Only the GPU
-    // accesses it. Freeing the memory waits for the context; if another stream frees it earlier, the
-    // GPU faults in the guest's own context. The array has one element.
+    // SAFETY: the stream is live, because only this thread removes streams from the tables. The
+    // address belongs to the session, is aligned, and is accessed only by the GPU. cuMemFree waits
+    // for the context's work before it unmaps the memory. If another stream frees the memory
+    // earlier, the GPU reports a fault in the guest's own context. The array has one element.
     unsafe {
         match operation {
             Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {

@@ -1,10 +1,10 @@
 //! The per-thread default streams of guest threads.
 //!
-//! Each is an ordinary stream of the driver, because one of the worker's threads makes the calls of
-//! all guest threads. The driver keeps the memory of a stream that was destroyed, so the worker uses
-//! the streams of threads that have exited again. A thread can't distinguish two empty streams.
-//! Therefore, if there are many, the worker also takes empty streams from threads that still run,
-//! which limits the memory of a guest that doesn't report the end of its threads.
+//! Each of them is an ordinary stream of the driver, because a single thread of the worker makes
+//! the calls of all guest threads. The driver keeps the memory of a destroyed stream, so the worker
+//! reuses the streams of threads that have exited. If there are many streams, it also reuses empty
+//! streams of threads that still run. A thread can't tell two empty streams apart, and this limits
+//! the memory of a guest that doesn't report when its threads exit.
 
 use cuda_api::sys::CUstream;
 use protocol::calls as api;
@@ -19,19 +19,21 @@ use crate::calls::tables::uses::Object;
 use crate::driver::{CuError, CuResult};
 use crate::reply::UNDECIDED;
 
-/// The maximum number of per-thread default streams in a session. When it is reached, empty ones
-/// are destroyed.
+/// The maximum number of per-thread default streams in a session. When it's reached, the worker
+/// destroys empty ones.
 const MAX: usize = 1024;
-/// If there are more streams than this, threads get streams that other threads have left empty.
+/// The number of streams from which a thread gets an empty stream of another running thread, if
+/// there is one, instead of a new stream.
 const SHARE_FROM: usize = 64;
-/// The maximum number of empty streams of threads that have exited.
+/// The maximum number of empty streams of exited threads that the worker keeps.
 const SPARES: usize = 16;
 
-/// Returns whether a stream is empty, and no call on a mirror uses it. May be called only on the
+/// Returns whether a stream is empty and no call on a mirror uses it. May be called only on the
 /// ring reader's thread, because only that thread removes streams from the tables.
 fn is_empty(cx: &Cx<'_>, stream: &DefaultStream) -> bool {
     let used = cx.shared.uses.any_of(Object::stream(stream.real.0));
-    // SAFETY: the stream is in the tables, and so live.
+    // SAFETY: the stream is live, because it's in the tables, and only this thread removes streams
+    // from them.
     !used && unsafe { cx.driver().cuStreamQuery(stream.real.0) }.is_ok()
 }
 
@@ -53,8 +55,8 @@ pub(in crate::calls) fn thread_stream(cx: &Cx<'_>) -> CuResult<CUstream> {
     Ok(stream.real.0)
 }
 
-/// Creates a stream in the current context, or takes an empty one if the VM's quota has no room for
-/// another one.
+/// Creates a stream in the current context, or reuses an empty one if the VM's quota has no room
+/// for another.
 fn create(cx: &Cx<'_>) -> CuResult<DefaultStream> {
     make_room(cx)?;
     let reserved = match reserve_stream(cx, Reservation::of_worker()) {
@@ -69,8 +71,8 @@ fn create(cx: &Cx<'_>) -> CuResult<DefaultStream> {
     Ok(DefaultStream { real: DriverHandle(stream), ctx: cx.ctx, changed: false })
 }
 
-/// Takes an empty stream of the current context from a thread that has exited or, with `any`, from
-/// any other thread. The stream has the attributes of a new one.
+/// Takes an empty stream of the current context from a thread that has exited or, if `any` is set,
+/// from a thread that still runs. The guest hasn't changed the stream's attributes.
 fn take_empty(cx: &Cx<'_>, any: bool) -> Option<DefaultStream> {
     let ThreadStreams { of, ended } = &mut lock(&cx.shared.tables).thread_streams;
     let fits =
@@ -82,8 +84,8 @@ fn take_empty(cx: &Cx<'_>, any: bool) -> Option<DefaultStream> {
     of.remove(&key)
 }
 
-/// If there are too many per-thread default streams, destroys the empty ones. Such a stream is
-/// created again when its thread next uses it.
+/// Destroys the empty per-thread default streams if there are too many streams. If a thread later
+/// uses such a stream, the worker creates it again.
 fn make_room(cx: &Cx<'_>) -> CuResult {
     let mut empty = Vec::new();
     let left = {
@@ -103,14 +105,15 @@ fn make_room(cx: &Cx<'_>) -> CuResult {
 fn destroy(cx: &Cx<'_>, streams: Vec<DefaultStream>) {
     for DefaultStream { real, ctx, .. } in streams {
         cx.shared.forget_stream(real, ctx);
-        // SAFETY: the stream is live, was removed from the tables, and no call uses it.
+        // SAFETY: the stream is live, and it's destroyed only once, because it was removed from the
+        // tables. No call uses it.
         let _ = unsafe { cx.driver().cuStreamDestroy(real.0) };
         forget_stream(cx, ctx);
     }
 }
 
-/// Records that the guest changes the attributes of a stream. If it is a per-thread default stream,
-/// no other thread gets it.
+/// Records that the guest changes the attributes of a stream. If it's a per-thread default stream,
+/// no other thread will get it.
 pub(in crate::calls) fn change_attributes(cx: &Cx<'_>, stream: StreamId) {
     let key = ThreadStream { thread: cx.thread, ctx: cx.ctx };
     let streams = &mut lock(&cx.shared.tables).thread_streams.of;
@@ -121,7 +124,8 @@ pub(in crate::calls) fn change_attributes(cx: &Cx<'_>, stream: StreamId) {
     }
 }
 
-/// Work in the stream of a thread that has exited still runs, so the stream stays until it is empty.
+/// Handles the exit of a guest thread. Work in the thread's stream still runs, so the stream
+/// remains until it's empty.
 pub(in crate::calls) fn vcuda_thread_end(cx: &Cx<'_>, call: api::VcudaThreadEnd) -> CuResult {
     cx.shared.session.mirrors.end(cx.thread);
     if call.h_stream != StreamId::PER_THREAD {

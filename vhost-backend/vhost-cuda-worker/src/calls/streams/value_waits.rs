@@ -1,8 +1,8 @@
-//! Waits of streams for a value in memory.
+//! Tracks the streams that wait for a value in memory, or for an event of another process.
 //!
-//! A stream that waits for a value doesn't use the GPU, and the wait may never end. The gate must
-//! know such streams, as it knows those that wait for a host function. So the worker records one
-//! event before each wait and one behind it: while the GPU has reached the first one but not the
+//! A waiting stream doesn't use the GPU, and the wait may never end. The gate must know these
+//! streams, as it must know those that wait for a host function. Therefore, the worker records one
+//! event before each wait and one after it. While the GPU has reached the first event but not the
 //! second, the stream is waiting.
 
 use std::collections::{HashMap, VecDeque};
@@ -19,7 +19,8 @@ use crate::calls::tables::driver_handle::DriverHandle;
 /// The maximum number of waits that are queued or in progress at once.
 const MAX_QUEUED: usize = 1 << 16;
 
-/// A wait that is queued in a stream or in progress, with the events before it and behind it.
+/// A wait that is queued in a stream or in progress, with the events recorded before it (`before`)
+/// and after it (`behind`).
 pub(in crate::calls) struct ValueWait {
     pub before: DriverHandle<CUevent>,
     pub behind: DriverHandle<CUevent>,
@@ -34,10 +35,10 @@ impl ValueWait {
 
 #[derive(Default)]
 struct Queues {
-    /// The waits in each stream, in order.
+    /// The waits in each stream, in the order in which they were queued.
     streams: HashMap<Key, VecDeque<ValueWait>>,
-    /// The waits in destroyed streams, whose handles the driver may have reused, with their
-    /// contexts.
+    /// The waits in destroyed streams, with their contexts. They aren't listed by stream, because
+    /// the driver may have reused the streams' handles.
     destroyed: Vec<(ContextId, ValueWait)>,
     count: usize,
 }
@@ -63,14 +64,15 @@ impl Queues {
     }
 }
 
-/// All waits for values that the guest has queued. Only the ring reader's thread uses them.
+/// All waits of the session that are queued or in progress. Only the ring reader's thread uses
+/// them.
 #[derive(Default)]
 pub(in crate::calls) struct ValueWaits {
     queues: Mutex<Queues>,
 }
 
 impl ValueWaits {
-    /// Returns whether another wait may be queued.
+    /// Returns whether one more wait may be queued.
     pub(in crate::calls) fn has_room(&self, marks: &mut impl Marks) -> bool {
         let mut queues = lock(&self.queues);
         if queues.count >= MAX_QUEUED {
@@ -79,7 +81,7 @@ impl ValueWaits {
         queues.count < MAX_QUEUED
     }
 
-    /// Adds a wait that was queued in a stream, after all others in the stream.
+    /// Adds a wait that was queued in a stream, after all earlier waits in the stream.
     pub(in crate::calls) fn add(&self, stream: Key, wait: ValueWait) {
         let mut queues = lock(&self.queues);
         queues.streams.entry(stream).or_default().push_back(wait);
@@ -99,8 +101,8 @@ impl ValueWaits {
         standing.extend(waiting.map(|(key, _)| *key));
     }
 
-    /// Records that a stream is being destroyed, so that its waits don't count for a later stream
-    /// with the same handle.
+    /// Records that a stream is being destroyed, so that its waits aren't taken for those of a
+    /// later stream with the same handle.
     pub(in crate::calls) fn forget(&self, key: Key) {
         let mut queues = lock(&self.queues);
         if let Some(waits) = queues.streams.remove(&key) {
@@ -108,7 +110,8 @@ impl ValueWaits {
         }
     }
 
-    /// Removes the waits in a context that is about to be destroyed, together with its events.
+    /// Removes the waits in a context that is about to be destroyed. The driver destroys their
+    /// events with the context.
     pub(in crate::calls) fn forget_context(&self, ended: ContextId) {
         let mut queues = lock(&self.queues);
         let Queues { streams, destroyed, count } = &mut *queues;
