@@ -1,9 +1,9 @@
 //! Claims on ids, so that only one call at a time uses an id to create an object.
 //!
-//! A guest can choose any id at any time, even the same one on several threads at once. So a call
-//! claims an id before it loads or charges anything for it. Meanwhile, other calls that try to create an
-//! object with the same id fail. They also fail while the object is being destroyed
-//! ([`crate::calls::tables::ending`]).
+//! A guest can choose any id at any time, even the same one on several threads at once. Therefore,
+//! a call claims an id before it loads or charges anything for the new object. Until the claim
+//! ends, other calls that try to create an object with the same id fail. Such calls also fail while
+//! an object with the id is being destroyed ([`crate::calls::tables::ending`]).
 
 use std::sync::{Arc, Mutex};
 
@@ -45,8 +45,7 @@ pub(in crate::calls) const SURFREFS: Which<SurfRefId, OfModule<CUsurfref>> =
     |tables| &mut tables.surfrefs;
 pub(in crate::calls) const MIPMAPS: Which<MipmapId, Mipmap> = |tables| &mut tables.mipmaps;
 
-/// A claim on an id. Dropping the claim makes the id available again, for which it locks the
-/// tables.
+/// A claim on an id. Dropping the claim locks the tables, and makes the id available again.
 pub(in crate::calls) struct Claim<'a, K: Id, T> {
     tables: &'a Mutex<Tables>,
     which: Which<K, T>,
@@ -59,10 +58,11 @@ impl<'a, K: Id, T> Claim<'a, K, T> {
         Ok(Self { tables, which, id })
     }
 
-    /// Ends the claim by adding the new object to the table under the id.
+    /// Ends the claim by adding the new object to the table.
     pub(in crate::calls) fn list(self, value: T) {
         (self.which)(&mut lock(self.tables)).list(self.id, value);
-        // The id now belongs to the object in the table, so don't make it available.
+        // Don't drop the claim, which would make the id available. The id now belongs to the object
+        // in the table.
         std::mem::forget(self);
     }
 }
@@ -73,7 +73,7 @@ impl<K: Id, T> Drop for Claim<'_, K, T> {
     }
 }
 
-/// Claims an id that is neither in use nor claimed.
+/// Claims an id. Fails if the id is in use or already claimed.
 pub(in crate::calls) fn claim<'a, K: Id, T>(
     cx: &Cx<'a>,
     which: Which<K, T>,
@@ -99,7 +99,7 @@ mod tests {
         let made = claim(&tables).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert!(lock(&tables).events.get(EventId(7)).is_err());
-        // A failed creation frees the id.
+        // Dropping the claim, as a failed creation does, makes the id available again.
         drop(made);
         let real = DriverHandle(std::ptr::null_mut());
         let (ctx, interprocess, timing, token) = (ContextId(1), false, true, None);

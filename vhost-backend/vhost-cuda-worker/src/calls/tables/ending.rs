@@ -1,4 +1,5 @@
-//! Destroys objects, each after all calls that use it; see [`crate::calls::tables::uses`].
+//! Destroys objects, each once all calls that use it have ended; see
+//! [`crate::calls::tables::uses`].
 
 use protocol::ids::ContextId;
 
@@ -12,21 +13,21 @@ use crate::calls::tables::id_map::Id;
 use crate::calls::tables::uses::Object;
 use crate::driver::CuResult;
 
-/// An object that was removed from its table because it is about to be destroyed. Its id can't be
-/// used until it has been. If the driver fails to destroy it, the id can never be used again, and the
-/// object stays charged.
+/// An object that was removed from its table because it's about to be destroyed. Its id can't be
+/// used until the object has been destroyed. If the driver fails to destroy the object, the id can
+/// never be used again, and the object stays charged.
 #[must_use]
 pub(in crate::calls) struct Ending<K, T> {
     which: Which<K, T>,
     id: K,
     object: Option<Object>,
-    /// The object's context, or 0.
+    /// The object's context, or 0 if it belongs to no context.
     ctx: ContextId,
 }
 
-/// Enters the current context, if there is one, and removes an object from its table because it is
-/// about to be destroyed. `with_it` must remove everything that depends on the object; if it fails, the
-/// object stays. May be called only on the ring reader's thread.
+/// Enters the current context, if there is one, and removes an object from its table because the
+/// object is about to be destroyed. `with_it` must remove everything that depends on the object. If
+/// `with_it` fails, the object stays in its table. May be called only on the ring reader's thread.
 pub(in crate::calls) fn begin_end<K: Id, T: Clone + Listed<K>>(
     cx: &Cx<'_>,
     which: Which<K, T>,
@@ -37,8 +38,8 @@ pub(in crate::calls) fn begin_end<K: Id, T: Clone + Listed<K>>(
     Ending::begin(&mut lock(&cx.shared.tables), which, id, with_it)
 }
 
-/// Calls `destroy` for an object whose end has begun, which must also release the object's charge, on
-/// the mirror of the guest thread, because it may block. Then replies with the result.
+/// Calls `destroy`, which must destroy an object whose end has begun and release its charge. Does
+/// so on the mirror of the guest thread, because `destroy` may block. Then replies with the result.
 pub(in crate::calls) fn end_on_mirror<
     K: Id + Send + 'static,
     T: Clone + Listed<K> + Send + 'static,
@@ -78,8 +79,9 @@ impl<K: Id, T: Clone + Listed<K>> Ending<K, T> {
 }
 
 impl<K: Id + Send + 'static, T: Clone + Listed<K> + 'static> Ending<K, T> {
-    /// Calls `destroy`, which must also release the object's charge: at once or, if a call on a
-    /// mirror uses the object, on the mirror of the guest thread, with the object's context current.
+    /// Calls `destroy`, which must destroy the object and release its charge. Calls it immediately
+    /// unless a call on a mirror uses the object. If one does, calls it later on the mirror of the
+    /// guest thread, with the object's context current.
     pub(in crate::calls) fn now_or_later(
         self,
         cx: &Cx<'_>,
@@ -99,14 +101,15 @@ impl<K: Id + Send + 'static, T: Clone + Listed<K> + 'static> Ending<K, T> {
         then: impl FnOnce(CuResult) + Send + 'static,
     ) {
         let (shared, thread) = (cx.shared.clone(), cx.thread);
-        // The context doesn't end before the job.
+        // Mark the context as in use, so that it isn't destroyed before the job has run.
         let in_context = shared.uses.begin(Object::Context(self.ctx));
         let context = lock(&shared.tables).contexts.get(self.ctx).ok().map(|context| context.real);
         cx.shared.session.mirrors.run_always(Some(thread), move || {
             self.object.into_iter().for_each(|object| shared.uses.wait_for_none(object));
             let cx = Cx { shared: &shared, thread, ctx: ContextId::NONE };
             let ended = match context {
-                // SAFETY: the context was live when the job began, and waits for it.
+                // SAFETY: the context was live when `in_context` was created, and it isn't
+                // destroyed while `in_context` exists.
                 Some(context) => unsafe { cx.within_real(context.0, || destroy(&cx)) },
                 None => cx.enter_any().and_then(|()| destroy(&cx)),
             };

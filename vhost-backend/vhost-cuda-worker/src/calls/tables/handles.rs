@@ -1,8 +1,8 @@
 //! Tables that map the guest's ids to the driver's handles.
 //!
-//! The guest chooses the ids, and only these tables map them to the driver's handles, so a forged
-//! id causes an error and never the use of a wild pointer. The tables have a maximum size, so a
-//! guest can't make the worker's memory grow without limit by creating objects.
+//! The guest chooses the ids, and only these tables map them to the driver's handles. Therefore, a
+//! forged id causes an error, but the driver never gets an invalid pointer. The tables have a
+//! maximum size, so a guest can't make the worker's memory grow without limit by creating objects.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -33,24 +33,24 @@ use crate::driver::{CuError, CuResult};
 
 /// An object in a table.
 pub(in crate::calls) trait Listed<K> {
-    /// Returns the context together with which the driver destroys the object, or 0 if there is
-    /// none.
+    /// Returns the context with which the driver destroys the object, or 0 if there is none.
     fn ctx(&self) -> ContextId;
 
-    /// Returns the object, or the one that it is a part of, if calls on mirrors use it. `id` is its id
-    /// in the table.
+    /// Returns the object, or the larger object of which it's a part, for counting its uses by
+    /// calls on mirrors. Returns `None` if no call on a mirror uses such objects. `id` is the
+    /// object's id in the table.
     fn object(&self, id: K) -> Option<Object>;
 }
 
 /// The objects of one kind that the guest has created, by id.
 pub(in crate::calls) struct Table<K, T> {
     entries: IdMap<K, T>,
-    /// Ids that can't be used because the driver is creating or destroying their object. If the
-    /// object is being destroyed together with a context, the value is the id of that context, and
-    /// otherwise 0.
+    /// Ids that can't be used because the worker is creating or destroying their object. If the
+    /// object is being destroyed together with a context, the value is the id of that context. In
+    /// all other cases, the value is 0.
     claimed: IdMap<K, ContextId>,
-    /// The contexts that are being destroyed. A call in progress may still create an object in one of
-    /// them, but no call finds it.
+    /// The contexts that are being destroyed. A call in progress may still add an object of such a
+    /// context to the table, but no call can look it up.
     ending: Vec<ContextId>,
 }
 
@@ -61,8 +61,8 @@ impl<K, T> Default for Table<K, T> {
 }
 
 impl<K: Id, T: Listed<K>> Table<K, T> {
-    /// Returns an object, for a call that uses it in the driver. On a mirror, neither the object nor
-    /// its context can end before the call does.
+    /// Looks up an object for a call that passes it to the driver. If the call runs on a mirror,
+    /// neither the object nor its context is destroyed before the call has ended.
     pub(in crate::calls) fn get(&self, id: K) -> CuResult<&T> {
         let found = self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)?;
         let ctx = found.ctx();
@@ -73,8 +73,8 @@ impl<K: Id, T: Listed<K>> Table<K, T> {
         Ok(found)
     }
 
-    /// Removes and returns the objects of a context that is being destroyed. No call finds those
-    /// that are added later.
+    /// Removes and returns the objects of a context that is being destroyed. From now on, calls
+    /// can't look up objects of this context, even objects that are added later.
     fn end_of(&mut self, ctx: ContextId) -> Vec<T> {
         if !self.ending.contains(&ctx) {
             self.ending.push(ctx);
@@ -82,14 +82,15 @@ impl<K: Id, T: Listed<K>> Table<K, T> {
         self.entries.extract_if(|_, value| value.ctx() == ctx).map(|(_, value)| value).collect()
     }
 
-    /// Forgets a context in which nothing can be created any more.
+    /// Records that no more objects can be added in a context that was being destroyed.
     fn ended(&mut self, ctx: ContextId) {
         self.ending.retain(|ending| *ending != ctx);
     }
 }
 
 impl<K: Id, T> Table<K, T> {
-    /// Fails if a new object can't get this id, because the id is in use or the table is full.
+    /// Fails if a new object can't get the id `id`, because the id is in use or claimed, or because
+    /// the table is full.
     fn vacant(&self, id: K) -> CuResult {
         if id == K::default() || self.entries.contains_key(&id) || self.claimed.contains_key(&id) {
             return Err(CuError::INVALID_VALUE);
@@ -145,15 +146,15 @@ impl<K: Id, T> Table<K, T> {
         self.entries.extract_if(move |id, _| gone(id)).map(|(id, _)| id)
     }
 
-    /// Claims the ids of the objects for which `of` returns true, until [`Table::free_of`], because
-    /// they are about to be destroyed together with a context.
+    /// Claims the ids of the objects for which `of` returns true, because they are about to be
+    /// destroyed together with a context. The claims last until [`Table::free_of`] is called.
     fn claim_of(&mut self, ctx: ContextId, of: impl Fn(&T) -> bool) {
         let Self { entries, claimed, .. } = self;
         let ids = entries.iter().filter(|(_, value)| of(value)).map(|(id, _)| *id);
         claimed.extend(ids.map(|id| (id, ctx)));
     }
 
-    /// Ends the claims on the ids of objects that were destroyed together with this context.
+    /// Ends the claims on the ids of objects that were destroyed together with the context `ctx`.
     fn free_of(&mut self, ctx: ContextId) {
         self.claimed.retain(|_, of| *of != ctx);
     }
@@ -193,7 +194,7 @@ pub(in crate::calls) struct Green {
 pub(in crate::calls) struct Stream {
     pub real: DriverHandle<CUstream>,
     pub ctx: ContextId,
-    /// The green context to which the stream belongs, or 0.
+    /// The green context to which the stream belongs, or 0 if it belongs to none.
     pub green: GreenId,
     /// Whether work may have been queued in the stream since the worker last found it empty.
     pub used: bool,
@@ -201,15 +202,16 @@ pub(in crate::calls) struct Stream {
     pub blocking: bool,
 }
 
-/// The place at which an event was last recorded, as far as the worker knows it.
+/// The place at which an event was last recorded, if the worker knows it.
 #[derive(Clone, Copy, Default)]
 pub(in crate::calls) enum Recorded {
-    /// Unknown, until the next record in a stream.
+    /// The place is unknown until the event is next recorded in a stream.
     #[default]
     Unknown,
-    /// In a stream, by the command with this number.
+    /// The event was recorded in a stream, by the command with this sequence number.
     In(DriverHandle<CUstream>, ContextId, u64),
-    /// Unknown for good: graphs use the event, and each launch of one can record it.
+    /// The place can't be known any more, because graphs use the event, and each launch of such a
+    /// graph can record it.
     InGraphs,
 }
 
@@ -218,12 +220,13 @@ pub(in crate::calls) enum Recorded {
 pub(in crate::calls) struct Event {
     pub real: DriverHandle<CUevent>,
     pub ctx: ContextId,
-    /// Whether other processes may use the event. A stream may wait for it without end.
+    /// Whether other processes may use the event. A stream that waits for such an event may wait
+    /// forever.
     pub interprocess: bool,
     /// Whether the event records the time.
     pub timing: bool,
     pub recorded: Recorded,
-    /// The name under which this session exports the event, if it does.
+    /// The name under which this session exports the event, if it exports the event.
     pub token: Option<Token>,
 }
 
@@ -232,7 +235,7 @@ pub(in crate::calls) struct Event {
 pub(in crate::calls) struct OfModule<H> {
     pub real: DriverHandle<H>,
     pub module: ModuleId,
-    /// The module, or the library to which it belongs.
+    /// The module or the library to which the reference belongs, for counting uses.
     pub object: Option<Object>,
     pub ctx: ContextId,
 }
@@ -248,11 +251,11 @@ impl<H> OfModule<H> {
 pub(in crate::calls) struct Module {
     pub real: DriverHandle<CUmodule>,
     pub ctx: ContextId,
-    /// The library to which the module belongs, if any. Unloading that library also unloads the
-    /// module.
+    /// The library to which the module belongs, if it belongs to one. Unloading that library also
+    /// unloads the module.
     pub library: Option<LibraryId>,
-    /// The description under which the module's memory is charged. If the module belongs to a
-    /// library, it is the library's.
+    /// The description under which the module's memory is charged. A module that belongs to a
+    /// library has the library's description.
     pub load: Load,
 }
 
@@ -261,7 +264,8 @@ pub(in crate::calls) struct Library {
     pub real: DriverHandle<CUlibrary>,
     /// The description under which the library's memory is charged.
     pub load: Load,
-    /// The library's kernels. Empty until the guest gets several at once.
+    /// The library's kernels. The list isn't filled before the guest first gets several kernels
+    /// with one call.
     pub kernels: Arc<OnceLock<Mutex<LibraryKernels>>>,
 }
 
@@ -278,8 +282,8 @@ pub(in crate::calls) type Layout = Option<Arc<[(u32, u32)]>>;
 
 #[derive(Clone)]
 pub(in crate::calls) struct Function {
-    /// The driver's handle. A CUkernel is also stored as a CUfunction, because many calls accept
-    /// both.
+    /// The driver's handle. For a kernel, it's the CUkernel, cast to a CUfunction, because many
+    /// driver calls accept both types.
     pub real: DriverHandle<CUfunction>,
     pub is_kernel: bool,
     pub layout: Layout,
@@ -299,14 +303,15 @@ impl Function {
         last.map_or(0, |(offset, size)| (*offset + *size) as usize)
     }
 
-    /// Returns whether both are the same function of the same loaded module or library.
+    /// Returns whether both values are the same function of the same loaded module or library.
     pub(in crate::calls) fn is(&self, other: &Self) -> bool {
         self.real == other.real && self.load.is(&other.load)
     }
 }
 
 /// Identifies a guest thread's per-thread default stream in a context. The worker uses an ordinary
-/// stream for each, because one of its threads makes the calls of all guest threads.
+/// stream for each of them, because a single thread of the worker makes the calls of all guest
+/// threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::calls) struct ThreadStream {
     pub thread: u32,
@@ -326,12 +331,12 @@ pub(in crate::calls) struct DefaultStream {
 #[derive(Default)]
 pub(in crate::calls) struct ThreadStreams {
     pub of: HashMap<ThreadStream, DefaultStream>,
-    /// The streams of threads that have exited. Work may still run in them.
+    /// The streams of threads that have exited. They may still contain unfinished work.
     pub ended: Vec<DefaultStream>,
 }
 
 impl ThreadStreams {
-    /// Returns the streams in a context.
+    /// Returns the per-thread default streams in a context.
     pub(in crate::calls) fn in_context(
         &self,
         ctx: ContextId,
@@ -339,7 +344,8 @@ impl ThreadStreams {
         self.of.values().chain(&self.ended).filter(move |stream| stream.ctx == ctx).copied()
     }
 
-    /// Removes and returns the streams in a context that is about to be destroyed.
+    /// Removes and returns the per-thread default streams in a context that is about to be
+    /// destroyed.
     fn end_of(&mut self, ctx: ContextId) -> Vec<DriverHandle<CUstream>> {
         let of = self.of.extract_if(|key, _| key.ctx == ctx).map(|(_, stream)| stream);
         let gone = of.chain(self.ended.extract_if(.., |stream| stream.ctx == ctx));
@@ -347,7 +353,8 @@ impl ThreadStreams {
     }
 }
 
-/// The objects of a context that is being destroyed. They are in no table any more.
+/// The objects of a context that is being destroyed. They have already been removed from the
+/// tables.
 #[derive(Default)]
 pub(in crate::calls) struct Leftovers {
     pub graphs: Vec<GraphExec>,
@@ -375,7 +382,7 @@ pub(in crate::calls) struct Tables {
     pub values: Table<ValuesId, Arc<Values>>,
     pub arrays: Table<ArrayId, Array>,
     pub mipmaps: Table<MipmapId, Mipmap>,
-    /// The texture objects and surface objects, by their contexts and the driver's values.
+    /// The texture objects and surface objects, by their contexts and the driver's handles.
     pub textures: Table<(ContextId, u64), ()>,
     pub surfaces: Table<(ContextId, u64), ()>,
     pub texrefs: Table<TexRefId, OfModule<CUtexref>>,
@@ -418,9 +425,9 @@ impl Tables {
         }
     }
 
-    /// Removes everything in a context that is about to be destroyed, and keeps it for
-    /// [`Tables::forget_context`]. The ids of the context and of
-    /// everything that is charged in it stay claimed until [`Tables::free_ids_of`].
+    /// Removes everything in a context that is about to be destroyed from the tables, and keeps it
+    /// for [`Tables::forget_context`]. The ids of the context and of everything that is charged in
+    /// it stay claimed until [`Tables::free_ids_of`] is called.
     pub(in crate::calls) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
@@ -444,13 +451,14 @@ impl Tables {
         Ok(())
     }
 
-    /// Removes and returns a context that is about to be destroyed, and the objects in it, which no
-    /// call uses any more.
+    /// Removes and returns a context that is about to be destroyed, and the objects in it. No call
+    /// may use them any more.
     pub(in crate::calls) fn forget_context(
         &mut self,
         ctx: ContextId,
     ) -> CuResult<(Context, Leftovers)> {
-        // Calls that were in progress may have added objects in the meantime.
+        // Remove objects from the tables again, because calls in progress may have added some since
+        // the first time.
         self.begin_end_of_context(ctx)?;
         let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         self.contexts.claimed.insert(ctx, ctx);
@@ -467,8 +475,8 @@ impl Tables {
         Ok((context, self.leftovers.remove(&ctx).unwrap_or_default()))
     }
 
-    /// Ends the claims on the ids of a destroyed context and of everything in it, once nothing is
-    /// charged for them.
+    /// Ends the claims on the ids of a destroyed context and of everything that was charged in it.
+    /// Must be called after their charges were released.
     pub(in crate::calls) fn free_ids_of(&mut self, ctx: ContextId) {
         self.modules.free_of(ctx);
         self.contexts.free_of(ctx);

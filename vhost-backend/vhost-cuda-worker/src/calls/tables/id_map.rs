@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// A fast hash function for the guest's ids. Guests normally use small ascending numbers, which
-/// need no strong hash. A guest that chooses colliding ids slows down only its own worker.
+/// A fast hash function for the guest's ids. Guests normally use small ascending numbers, for which
+/// a weak hash suffices. A guest that chooses colliding ids slows down only its own worker.
 #[derive(Default)]
 pub(in crate::calls) struct IdHasher(u64);
 

@@ -5,7 +5,7 @@
 //! | `driver_handle`, `id_map` | a handle of the driver; a map from ids |
 //! | `handles`, `claims` | tables from the guest's ids to the driver's handles; reserving an id |
 //! | `uses`, `ending` | how objects end: counting the calls that use them; destroying them afterwards |
-//! | `token` | names of exported things |
+//! | `token` | names of exported memory and events |
 
 pub(crate) mod claims;
 pub(crate) mod driver_handle;
