@@ -141,12 +141,13 @@ fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
     alone_with(test, 0, body);
 }
 
-/// Like `alone`, but a context takes `context` bytes of device memory.
+/// Runs `body` in a separate process, as `alone` does. A context takes `context` bytes of device
+/// memory.
 fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     run_alone(test, FirstContext { bytes: context, in_advance: true }, &[], body);
 }
 
-/// Like `alone`, with these variables in the environment.
+/// Runs `body` in a separate process, as `alone` does, with the environment variables `env`.
 fn alone_in<F: FnOnce(Bench)>(test: &str, env: &[(&str, &str)], body: F) {
     run_alone(test, FirstContext { bytes: 0, in_advance: true }, env, body);
 }
@@ -178,7 +179,8 @@ fn run_alone<F: FnOnce(Bench)>(test: &str, context: FirstContext, env: &[(&str, 
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     assert!(output.status.success(), "{test} failed in its own process: {said}");
-    // Look only for this early line, because the test itself replaces standard output later.
+    // Check only for this line, which is printed early, because the test itself later replaces
+    // standard output.
     assert!(said.contains("running 1 test"), "{test} was not run: {said}");
 }
 
@@ -192,7 +194,7 @@ fn library() -> PathBuf {
     built
 }
 
-/// The number of requests that the broker has received, even if it's stopped.
+/// The number of requests that the broker's thread has received.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
 
 /// One VM's account of device memory, as the broker keeps it.
@@ -201,7 +203,8 @@ struct Account {
     max: u64,
     /// The reserved bytes for each kind of charge.
     kinds: std::collections::HashMap<&'static str, u64>,
-    /// The size of each piece of shared memory, and how often the session holds it.
+    /// The size in bytes of each piece of shared memory, and the number of times that the session
+    /// holds it.
     shares: std::collections::HashMap<u64, (u64, u64)>,
 }
 
@@ -213,7 +216,7 @@ impl Account {
         }
     }
 
-    /// Gives the worker as much credit as it should have, if it uses any.
+    /// Grants the worker as much credit as it should have, if the worker uses credit at all.
     fn grant(&mut self, credit: &Credit) {
         if !credit.is_taken() {
             return;
@@ -227,13 +230,13 @@ impl Account {
     }
 }
 
-/// The things that the VM's sessions export, as the device process knows them.
+/// The memory and events that the VM's sessions export, as the device process records them.
 #[derive(Default)]
 struct Exports {
     things: std::collections::HashMap<Token, Exported>,
-    /// The descriptors that other sessions send.
+    /// The descriptors that the exporting sessions send when another session imports their memory.
     files: std::collections::HashMap<Token, OwnedFd>,
-    /// Whether the device process refuses to export more.
+    /// Whether the device process refuses further exports.
     full: bool,
 }
 
@@ -275,7 +278,8 @@ fn exchange() -> (Exchange, Arc<Mutex<Exports>>) {
 }
 
 /// Starts a thread that keeps an account as the broker does, with `context` bytes already reserved.
-/// It publishes the account on the gate page only if a test does.
+/// The thread doesn't publish the account on the gate page; a test that needs that must do so
+/// itself.
 fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let kinds = [("context", context)].into();
@@ -317,7 +321,8 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
                     ToWorker::Granted
                 }
                 ToBroker::Share { bytes, .. } => {
-                    // The VM uses the memory as before, but the session can't release it.
+                    // The memory stays part of the VM's use, but the session can't release it as
+                    // its own any more.
                     *account.kinds.get_mut("memory").unwrap() -= bytes;
                     let share = account.shares.len() as u64 + 1;
                     account.shares.insert(share, (bytes, 1));
@@ -349,7 +354,7 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account
     (ledger_client(ours, page), account)
 }
 
-/// Creates a client that can use credit.
+/// Creates a ledger client that can use credit.
 fn ledger_client(socket: OwnedFd, page: &Arc<GateMap>) -> LedgerClient {
     page.worker.set_slot(0);
     page.worker.add_slots(1);
@@ -359,7 +364,7 @@ fn ledger_client(socket: OwnedFd, page: &Arc<GateMap>) -> LedgerClient {
 
 fn memory(len: usize) -> OwnedFd {
     use std::os::fd::FromRawFd;
-    // SAFETY: the name is a C string, and the descriptor is new.
+    // SAFETY: the name is a C string. The descriptor is new, so nothing else owns it.
     unsafe {
         let fd = libc::memfd_create(c"guest".as_ptr(), 0);
         assert!(fd >= 0 && libc::ftruncate(fd, len as i64) == 0);
@@ -367,7 +372,7 @@ fn memory(len: usize) -> OwnedFd {
     }
 }
 
-/// Creates a gate page with open gates, and the scheduler's bell.
+/// Creates a gate page whose gates are open, with the scheduler's bell.
 fn gate_end() -> crate::gate_end::GateEnd {
     let page = GateMap::create().unwrap();
     let end = crate::gate_end::GateEnd::new(&page, eventfd().unwrap()).unwrap();
@@ -389,9 +394,9 @@ struct Bench {
     /// The number of the guest thread that makes the calls.
     thread: u32,
     ctx: ContextId,
-    /// Whether commands are sent while the broker hasn't decided about earlier ones.
+    /// Whether the test sends further commands while the broker hasn't decided about earlier ones.
     is_broker_slow: bool,
-    /// Called between two polls, to do what the scheduler would do.
+    /// A function that does the scheduler's work. It's called between two polls.
     scheduler: Option<Scheduler>,
 }
 
@@ -449,7 +454,7 @@ impl Bench {
         self.attach(&memory(len as usize), id, RegionKind::Pinned, vaddr, len);
     }
 
-    /// Attaches a region that consists of the beginning of a file.
+    /// Attaches a region that consists of the first `len` bytes of a file.
     fn attach(&mut self, file: &OwnedFd, id: u32, kind: RegionKind, vaddr: u64, len: u64) {
         let piece = Piece { file: std::os::fd::AsFd::as_fd(file), offset: 0, len };
         self.session.regions.attach(id, kind, vaddr, &[piece]).unwrap();
@@ -474,13 +479,15 @@ impl Bench {
         }
     }
 
-    /// Executes a command. If the broker must decide about it, waits for that, too.
+    /// Executes a command. If the broker must decide about the command's memory, waits until the
+    /// command has run.
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
         let mut asked = self.session.ledger.asked();
         self.executor.execute(command, reply);
         while self.session.ledger.asked() != asked && !self.is_broker_slow {
             asked = self.session.ledger.asked();
-            // The broker answers in order.
+            // The broker answers requests in order, so once this request has been answered, so have
+            // all earlier ones.
             self.session.ledger.usage(-1);
             self.executor.poll();
         }
@@ -493,11 +500,12 @@ impl Bench {
 
     /// Returns the state word of the calling guest thread's reply slot.
     fn state(&self) -> &AtomicU32 {
-        // SAFETY: the slot lies in the arena, which is mapped while `ring` lives.
+        // SAFETY: the slot is in the arena, which stays mapped while `ring` exists.
         unsafe { &*self.arena.wrapping_add(self.slot()).cast::<AtomicU32>() }
     }
 
-    /// Starts a call for which a guest thread waits. `ended` returns the call's result.
+    /// Starts a call for which a guest thread waits. `ended` waits for the call and returns its
+    /// result.
     fn begin<'a, C: Call<'a>>(&mut self, thread: u32, call: &C) {
         self.thread = thread;
         let mut writer = Writer::new();
@@ -515,8 +523,8 @@ impl Bench {
         result
     }
 
-    /// Makes a call with any opcode and arguments, and waits for it. Returns its result, the posted
-    /// error, and the bytes of the reply.
+    /// Makes a call with any opcode and arguments, and waits for its end. Returns the call's
+    /// result, the posted error, and the bytes of the reply.
     fn raw(&mut self, opcode: u32, args: &[u8]) -> (u32, u32, Vec<u8>) {
         self.state().store(0, Ordering::Relaxed);
         self.send(opcode, args, CMD_WAITED);
@@ -532,7 +540,8 @@ impl Bench {
             self.executor.poll();
             assert!(start.elapsed().as_secs() < 60, "call {call} is not answered");
         }
-        // SAFETY: as in `state`; the worker has written the slot and doesn't use it any more.
+        // SAFETY: the slot is in the arena, which stays mapped while `ring` exists. The worker has
+        // written the slot and doesn't use it any more.
         unsafe {
             let words = self.arena.wrapping_add(self.slot()).cast::<u32>();
             let len = *words.add(2) as usize;
@@ -595,7 +604,7 @@ impl Bench {
         self.executor.host_func_ended();
     }
 
-    /// Returns the first error of the commands posted so far.
+    /// Returns the error of the first posted command that has failed, or 0 if none has.
     fn posted_error(&mut self) -> u32 {
         self.full(&VcudaPing {}).1
     }
@@ -608,7 +617,7 @@ impl Bench {
         self.account.lock().unwrap().used
     }
 
-    /// Returns the number of bytes reserved for this kind of charge.
+    /// Returns the number of bytes reserved for charges of this kind.
     fn charged(&self, kind: &str) -> u64 {
         self.account.lock().unwrap().kinds.get(kind).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Tests that commands in flight stay counted, however their stream or context ends.
+//! Tests that commands in flight stay counted while their stream or context is being destroyed.
 
 use protocol::graph::{self, Dependency, MemsetStep, Step};
 use protocol::ids::{BlobId, ContextId, EventId, GraphExecId, StreamId};
@@ -9,8 +9,8 @@ use super::*;
 use host_ipc::gate::Mode;
 
 impl Bench {
-    /// Simulates a long kernel: a stream waits for a host function, and another stream waits for
-    /// the first.
+    /// Simulates a long kernel: `h_stream` waits for an event in the stream `FREE`, and that stream
+    /// waits for a host function.
     pub(super) fn long_work(&mut self, a: u64, h_stream: u64) {
         self.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         self.post(&CuEventRecordWithFlags {
@@ -31,8 +31,8 @@ impl Bench {
         self.gpu().stalled.load(Ordering::Relaxed) == 1
     }
 
-    /// Checks for several polls that the session stays active and that the start time of its oldest
-    /// call is known.
+    /// Polls several times, and checks that the session stays active and that the start time of its
+    /// oldest call is known.
     fn runs_on(&mut self) {
         for _ in 0..20 {
             self.executor.poll();
@@ -49,8 +49,8 @@ fn commands_of_a_destroyed_stream_still_run() {
         bench.streams();
         let a = bench.alloc(4096);
         bench.grant(Mode::Window, 1_000_000);
-        // Run this kind of call a few times, so that its time is known and the worker doesn't
-        // record a mark because of it.
+        // Run the same kind of call a few times first, so that its time is known. The worker would
+        // otherwise record a mark after the call to measure it.
         for _ in 0..4 {
             bench.fill(a, 1, 256, BLOCKING);
             bench.good(&CuStreamSynchronize { h_stream: StreamId(BLOCKING) });

@@ -35,7 +35,8 @@ fn arrays_are_charged_until_they_are_destroyed() {
         bench.set_quota(16 * MIB);
         bench.good(&create(1, 1024, 1024));
         assert_eq!(bench.charged("memory"), 4 * MIB);
-        // Small arrays share blocks in the driver, but each can be the last one in its block.
+        // Small arrays share blocks in the driver. But each is charged as a whole block, because it
+        // can be the last one in its block.
         bench.good(&create(2, 16, 16));
         assert_eq!(bench.charged("memory"), 6 * MIB);
         assert_eq!(bench.call(&create(3, 2048, 2048)).0, OUT_OF_MEMORY);

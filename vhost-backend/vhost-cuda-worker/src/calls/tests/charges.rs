@@ -1,4 +1,4 @@
-//! Tests of the charges besides allocations.
+//! Tests of the charges for memory other than allocations.
 
 use super::claims::{library, module};
 use super::*;
@@ -8,7 +8,7 @@ use protocol::ids::{
 };
 
 pub(super) const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
-/// PTX text with 100 MiB of variables and a kernel that uses none of them.
+/// PTX text with 100 MiB of variables, and with a kernel that uses none of them.
 pub(super) const LARGE: &str = r"
 .version 7.0
 .target sm_70
@@ -16,7 +16,7 @@ pub(super) const LARGE: &str = r"
 .visible .global .align 4 .b8 large[104857600];
 .visible .entry empty() { ret; }
 ";
-/// Returns PTX text with a kernel that uses this many bytes of local memory per thread.
+/// Returns PTX text with a kernel that uses `bytes` bytes of local memory per thread.
 pub(super) fn with_local(bytes: usize) -> String {
     format!(
         r"
@@ -110,8 +110,8 @@ impl Bench {
     }
 }
 
-/// Returns the total charge, on softgpu's device, for `each` bytes of local memory per thread,
-/// minus the charge for the default.
+/// Returns the total charge, in bytes, for `each` bytes of local memory per thread on softgpu's
+/// device. The default of 1024 bytes per thread isn't charged.
 pub(super) fn for_all_threads(each: u64) -> u64 {
     let processors = std::thread::available_parallelism().unwrap().get() as u64;
     ((each - 1024) * processors * 2048).next_multiple_of(2 * MIB)
@@ -130,7 +130,7 @@ fn a_modules_variables_are_charged_while_it_is_loaded() {
         assert_eq!(bench.charged("module"), 200 * MIB);
         bench.good(&CuModuleUnload { hmod: ModuleId(1) });
         assert_eq!(bench.charged("module"), 100 * MIB);
-        // A module that fails to load is not charged.
+        // A module that the driver refuses isn't charged.
         assert_ne!(bench.load(3, &LARGE.replace("ret;", "nonsense;")), 0);
         assert_eq!(bench.used(), 100 * MIB);
         assert_eq!(bench.load(4, ".global .b8 a[1024*1024];"), CuError::NOT_SUPPORTED.0);
@@ -154,7 +154,7 @@ fn many_small_modules_are_charged() {
     });
 }
 
-/// Gets kernel 10, `empty`, from library 9.
+/// Returns a call that gets the kernel `empty` from library 9, under the id 10.
 fn kernel() -> VcudaLibraryGetKernels<'static> {
     let (p_kernel, library) = (KernelId(10), LibraryId(9));
     VcudaLibraryGetKernels { p_kernel, library, name: "empty", more: 0 }
@@ -165,7 +165,8 @@ fn a_library_is_charged_in_the_context_of_its_first_use() {
     alone("a_library_is_charged_in_the_context_of_its_first_use", |mut bench| {
         bench.good(&library(9, LARGE));
         assert_eq!(bench.used(), 0);
-        // The driver loads a library to describe the parameters of its kernels.
+        // To describe the parameters of a kernel, the driver loads its library, for which the quota
+        // has no room.
         assert_eq!(bench.call(&kernel()).0, OUT_OF_MEMORY);
         let variable = VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" };
         assert_eq!(bench.call(&variable).0, OUT_OF_MEMORY);
@@ -176,7 +177,7 @@ fn a_library_is_charged_in_the_context_of_its_first_use() {
             assert_eq!(bench.charged("module"), 100 * MIB);
             assert_eq!(bench.launch_empty(10), 0);
         }
-        // The same works in another context.
+        // In another context, the library is charged at its first use, too.
         let first = bench.ctx;
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
@@ -206,7 +207,8 @@ fn a_library_is_charged_without_a_current_context() {
         let another = VcudaLibraryGetKernels { library: LibraryId(11), ..kernel() };
         let another = VcudaLibraryGetKernels { p_kernel: KernelId(12), ..another };
         assert_eq!(bench.call(&another).0, OUT_OF_MEMORY);
-        // The guest's context is the one in which the library has been loaded.
+        // The worker has loaded the library in its own primary context, which the guest's context
+        // now becomes.
         bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
         assert_eq!(bench.launch_empty(10), 0);
@@ -242,8 +244,8 @@ fn an_eager_library_is_charged_in_all_contexts() {
     });
 }
 
-/// Makes a call that uses kernel 10 in library 9, in a context where no part of the library has
-/// been loaded, and checks that the library is charged there.
+/// Makes a call that uses kernel 10 of library 9, in a context into which no part of the library
+/// has been loaded. Checks that the context is charged for the library.
 fn loads_a_library<'a, C: Call<'a>>(bench: &mut Bench, call: &C)
 where
     C::Answer: Default,
@@ -333,7 +335,7 @@ fn a_library_is_charged_in_the_context_of_the_launch() {
         bench.ctx = ContextId(78);
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         bench.ctx = first;
-        // Launch in a stream of the other context.
+        // A launch in a stream of another context loads the library into that context.
         assert_eq!(bench.launch_empty_in(10, 500), 0);
         assert_eq!(bench.charged("module"), 200 * MIB);
         bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
@@ -369,14 +371,15 @@ fn local_memory_is_charged_before_the_launch_that_needs_it() {
             assert_eq!(bench.launch_empty(f), 0);
             assert_eq!(bench.charged("local"), for_all_threads(most), "{local}");
         }
-        // A launch that the quota has no room for fails, and smaller launches still work.
+        // A launch for which the quota has no room fails. Launches that need less local memory
+        // still work.
         bench.set_quota(for_all_threads(16384));
         assert_eq!(bench.load(24, &with_local(32768)), 0);
         let too_large = bench.empty(24, 34);
         assert_eq!(bench.launch_empty(too_large), OUT_OF_MEMORY);
         assert_eq!(bench.launch_empty(33), 0);
         bench.good(&CuCtxSynchronize {});
-        // Setting the stack limit frees the local memory.
+        // Setting the stack limit makes the driver free the local memory.
         assert_eq!(bench.set_limit(0, 1024), 0);
         assert_eq!(bench.charged("local"), 0);
         assert_eq!(bench.launch_empty(31), 0);
@@ -395,8 +398,8 @@ fn the_kernel_heap_is_charged_when_a_module_uses_it() {
         bench.set_quota(300 * MIB);
         assert_eq!(bench.load(1, ALLOCATES), 0);
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        // The heap is charged only once for all modules in a context, and until the context is
-        // destroyed.
+        // The heap is charged once for all modules in a context, and stays charged until the
+        // context is destroyed.
         assert_eq!(bench.load(2, ALLOCATES), 0);
         bench.good(&CuModuleUnload { hmod: ModuleId(1) });
         bench.good(&CuModuleUnload { hmod: ModuleId(2) });
@@ -421,8 +424,8 @@ fn a_failed_load_keeps_the_heap_charged_for_other_loads() {
         assert_eq!(bench.charged("heap"), 148 * MIB);
         bench.good(&CuModuleUnload { hmod: ModuleId(2) });
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        // In a context where no other module uses the heap, the driver may keep it after the failed
-        // load.
+        // In a context where no other module uses the heap, it stays charged after a failed load,
+        // because the driver may keep it.
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
         assert_eq!(bench.load(3, &broken), OUT_OF_MEMORY);
@@ -511,7 +514,7 @@ fn ten_thousand_allocations_and_frees_leave_nothing_behind() {
                 let dptr = live.swap_remove(size % live.len());
                 bench.good(&CuMemFreeV2 { dptr });
             } else {
-                // Mostly small allocations, and some of several MiB.
+                // Most allocations are small, and some have several MiB.
                 let bytes = if size % 8 == 0 { size % (5 << 20) } else { size % 5000 };
                 live.push(bench.alloc(bytes + 1));
             }
@@ -534,7 +537,7 @@ fn a_quota_below_the_usage_only_stops_new_allocations() {
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 << 20 }).0, OUT_OF_MEMORY);
         let info = bench.good(&CuMemGetInfoV2 {});
         assert_eq!((info.free, info.total), (0, 10 << 20));
-        // Memory that was already allocated can still be used and freed.
+        // Memory that was allocated before the quota was lowered can still be used and freed.
         let (dst, width) = (kept, 40 << 20);
         let (pitch, element_size, value, height, h_stream) = (0, 1, 1, 1, 0);
         bench.post(&VcudaMemset {

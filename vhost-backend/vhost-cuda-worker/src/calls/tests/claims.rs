@@ -1,4 +1,4 @@
-//! Tests in which several threads use the same id at the same time.
+//! Tests in which several threads use the same id at once.
 
 use super::charges::LARGE;
 use super::*;
@@ -37,7 +37,7 @@ fn only_the_first_of_several_loads_with_one_id_succeeds() {
         first.wait();
         assert_eq!(bench.call(&module(7, LARGE)).0, IN_USE);
         assert_eq!(bench.charged("module"), 100 * MIB);
-        // Other ids can be used meanwhile.
+        // Other ids can be used while the first load is in progress.
         assert_eq!(bench.call(&module(8, LARGE)).0, 0);
         drop(first);
         assert_eq!(bench.ended(6), 0);
@@ -126,7 +126,7 @@ fn a_context_ends_after_the_loads_in_it() {
         let end = stop_next("cuDevicePrimaryCtxRelease_v2");
         bench.begin(7, &VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert!(!end.comes());
-        // No other call can begin in that context now, and its charges stay.
+        // No other call can begin in the context that is ending, and its charges stay.
         assert_eq!(bench.call(&module(8, LARGE)).0, CuError::INVALID_CONTEXT.0);
         assert_eq!(bench.used(), 100 * MIB);
         drop((load, end));

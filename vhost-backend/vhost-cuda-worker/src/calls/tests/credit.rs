@@ -11,7 +11,8 @@ impl Bench {
         &self.session.gate.page.gpus[0].credit
     }
 
-    /// Lets the worker use credit, and gets the first. Returns an allocation of 2 MiB.
+    /// Makes the worker use credit, and waits until it has some. Returns an allocation of 2 MiB
+    /// that was made for this purpose.
     fn get_credit(&mut self) -> u64 {
         self.credit().offer(true);
         let first = self.alloc(2 << 20);
@@ -19,7 +20,7 @@ impl Bench {
         first
     }
 
-    /// Calls `calls` while the broker is stopped.
+    /// Calls `calls` while the broker's thread can't answer requests.
     fn without_broker<T>(&mut self, calls: impl FnOnce(&mut Self) -> T) -> T {
         let account = self.account.clone();
         let stopped = account.lock().unwrap();
@@ -57,13 +58,13 @@ fn allocations_within_the_credit_need_no_broker() {
                 bench.good(&CuMemFreeV2 { dptr: b });
                 assert_eq!(bench.credit().bytes(), CREDIT);
             }
-            // So can all that is freed.
+            // Freeing memory that wasn't taken from the credit doesn't need the broker, either.
             bench.good(&CuMemFreeV2 { dptr: first });
             assert_eq!(bench.credit().bytes(), CREDIT + 2 * MIB);
             bench.alloc(6 << 20)
         });
         bench.settle();
-        // The credit is filled up again.
+        // The broker has adjusted the credit to its full amount.
         assert_eq!((bench.credit().bytes(), bench.used()), (CREDIT, CREDIT + 6 * MIB));
         bench.good(&CuMemFreeV2 { dptr: kept });
         bench.settle();
@@ -89,7 +90,8 @@ fn an_allocation_that_the_broker_must_decide_about_delays_no_other_call() {
             bench.good(&CuCtxSynchronize {});
             assert!(bench.is_waiting(OTHER) && bench.is_waiting(OTHER + 1));
         });
-        // There is room for the first, without the credit, and not for the second.
+        // Once the credit has been withdrawn, the quota has room for the first allocation, but not
+        // for the second.
         assert_eq!((bench.ended(OTHER), bench.ended(OTHER + 1)), (0, 2));
         bench.settle();
         assert_eq!(bench.used() - bench.credit().bytes(), 34 * MIB);
@@ -118,7 +120,8 @@ fn a_launch_that_the_broker_must_decide_about_holds_its_stream_alone() {
         assert_eq!(bench.charged("local"), for_all_threads(16384));
         let launches = &bench.session.gate.page.worker.launches;
         assert_eq!(launches.load(Ordering::Relaxed), 1, "counted once");
-        // A refused launch fails, and those behind it continue.
+        // A launch fails if the broker refuses its memory. Commands after it in the same stream
+        // continue.
         bench.set_quota(bench.used());
         assert_eq!(bench.load(21, &with_local(32768)), 0);
         let large = bench.empty(21, 31);
@@ -166,22 +169,23 @@ fn streams_are_charged_from_the_credit() {
         });
         bench.settle();
         bench.settle();
-        // Eight streams beyond the four that a context includes.
+        // The charge is for the eight streams beyond the four for which a context has room.
         assert_eq!((bench.posted_error(), bench.charged("stream")), (0, 6 * MIB));
         assert_eq!((bench.credit().bytes(), bench.used()), (CREDIT, CREDIT + 8 * MIB));
         assert_eq!(bench.charged("memory"), CREDIT + 2 * MIB);
     });
 }
 
-/// While memory is being exported, the broker must turn its charge into a share. No other call waits
-/// for that, and what is freed meanwhile is released as it was charged.
+/// While memory is being exported, the broker must turn its charge into a share. No other call
+/// waits for that. Memory that is freed during the export is released according to the charge that
+/// it then has.
 #[test]
 fn an_export_that_the_broker_must_decide_about_delays_no_other_call() {
     let test = "an_export_that_the_broker_must_decide_about_delays_no_other_call";
     alone(test, |mut bench| {
         bench.streams();
         let kept = bench.get_credit();
-        // Two pieces of one block, a piece alone in its block, a mapping, and physical memory.
+        // `piece` and `neighbor` are parts of the same block. `large` has a mapping of its own.
         let (piece, neighbor) = (bench.alloc(512), bench.alloc(512));
         let large = bench.alloc(4 << 20);
         bench.settle();
@@ -195,18 +199,19 @@ fn an_export_that_the_broker_must_decide_about_delays_no_other_call() {
                 bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
                 let other = bench.alloc(2 << 20);
                 bench.good(&CuMemFreeV2 { dptr: other });
-                // This free waits for the export, and no other call does.
+                // Only this free waits for the export, because it frees the exported memory.
                 bench.begin(OTHER + 1, &CuMemFreeV2 { dptr: ptr });
                 bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
                 assert!(bench.is_waiting(OTHER));
             });
-            // The allocation was freed before its export.
+            // The export fails, because the guest has freed the allocation before the export was
+            // complete.
             assert_eq!((bench.ended(OTHER), bench.ended(OTHER + 1)), (1, 0));
             bench.settle();
             assert_eq!(bench.call(&VcudaIpcGetMemHandle { ptr }).0, 1);
         }
         assert_eq!(bench.used() - bench.credit().bytes(), used - 4 * MIB);
-        // The neighbor's block is shared, although its export was of no use.
+        // The block with `neighbor` stays shared, although the export of `piece` has failed.
         assert_eq!(bench.account.lock().unwrap().shares.len(), 2);
         let handle = bench.good(&VcudaIpcGetMemHandle { ptr: neighbor });
         assert_eq!(bench.account.lock().unwrap().shares.len(), 2, "it was shared before");
@@ -220,14 +225,16 @@ fn an_export_that_the_broker_must_decide_about_delays_no_other_call() {
     });
 }
 
-/// While the broker is busy, each device waits for a check of its own credit.
+/// While the broker is busy, a request to check the credit waits for each device, but never two for
+/// the same device.
 #[test]
 fn each_device_has_its_own_request_to_check_the_credit() {
     let (ours, broker) = seqpacket::pair().unwrap();
     let page = Arc::new(GateMap::private().unwrap());
     let ledger = ledger_client(ours, &page);
     crate::ledger::be_reader();
-    // The ledger's thread waits for an answer to this.
+    // Keep the ledger's thread waiting for the answer to this request, so that later requests queue
+    // up.
     ledger.release(0, 2 * MIB, Charge::Context);
     for device in [0, 1, 0, 1] {
         let credit = &page.gpus[device].credit;

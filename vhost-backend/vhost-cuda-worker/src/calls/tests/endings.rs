@@ -1,5 +1,5 @@
-//! Tests of objects that end while calls on other threads use them. softgpu's strict mode aborts the
-//! process if the driver library gets a call that it mustn't get.
+//! Tests of objects that are destroyed while calls on other threads use them. softgpu's strict mode
+//! aborts the process if the worker makes a driver call that isn't allowed.
 
 use super::claims::{library, module};
 use super::graphs::{add, chain};
@@ -11,7 +11,8 @@ use protocol::ids::{ArrayId, GraphExecId, LinkId, MipmapId, SurfRefId, TexRefId}
 use protocol::structs::{BoxSide, BoxSize, EventRecordStep};
 
 const INVALID_HANDLE: u32 = CuError::INVALID_HANDLE.0;
-/// The guest threads that make the call that uses the object, and the one that ends it.
+/// `USER` is the guest thread that makes the call that uses the object. `ENDER` is the guest thread
+/// that destroys the object.
 const USER: u32 = 6;
 const ENDER: u32 = 7;
 const EXEC: GraphExecId = GraphExecId(700);
@@ -28,19 +29,20 @@ const TEXT: &str = "
 .visible .entry kernel() { ret; }
 ";
 
-/// How a call ends an object.
+/// The way in which a call destroys an object.
 enum End {
-    /// The call runs on a mirror, and calls this driver function. The guest waits for the reply.
+    /// The call runs on a mirror, and destroys the object with this driver function. The guest
+    /// waits for the reply.
     Waited(&'static str, fn(&mut Bench)),
-    /// The call is posted, and normally runs on the ring reader's thread. Once the object has
-    /// ended, the second function must succeed.
+    /// The call is posted, and normally runs on the ring reader's thread. The second function
+    /// creates the object again, which must succeed once the object has been destroyed.
     Posted(fn(&mut Bench), fn(&mut Bench) -> u32),
 }
 
 use End::{Posted, Waited};
 
-/// A call on a mirror that stops in a function of the driver, and a call that ends the object that
-/// it uses. Each begins with all objects.
+/// One test: a driver function in which a call on a mirror stops, that call, and a call that
+/// destroys an object that it uses. Each test begins with all objects.
 type Cell = (&'static str, fn(&mut Bench), End);
 
 const CELLS: [Cell; 13] = [
@@ -71,7 +73,8 @@ fn end_event(bench: &mut Bench) {
     bench.post(&CuEventDestroyV2 { h_event: EventId(8) });
 }
 
-/// Creates an event for several processes or, because graphs can't use such an event, for one.
+/// Creates an event for use in this process only, because graphs can't contain events for several
+/// processes.
 fn create_event(bench: &mut Bench) -> u32 {
     bench.call(&CuEventCreate { flags: 2, ph_event: EventId(8) }).0
 }
@@ -86,7 +89,8 @@ fn create_stream(bench: &mut Bench) -> u32 {
 }
 
 fn end_thread(bench: &mut Bench) {
-    // Threads that end leave empty streams, and all but a few are destroyed.
+    // Many other threads exit, too. They leave empty streams, of which the worker destroys all but
+    // a few.
     let threads = || (1000..1020).chain([USER]);
     for thread in threads() {
         bench.thread = thread;
@@ -175,7 +179,8 @@ impl Bench {
         self.begin(USER, &VcudaGraphInstantiate { exec, flags, blob, graph });
     }
 
-    /// Copies to the host for a thread that doesn't wait, so there is no place for the reply.
+    /// Posts a copy to the host. The guest thread doesn't wait, so the copy has no reply slot in
+    /// guest memory.
     fn copy_out(&mut self, stream: u64) {
         let src = self.alloc(64);
         self.thread = USER;
@@ -188,11 +193,11 @@ impl Bench {
         self.thread = thread;
         let state = self.state() as *const AtomicU32;
         self.thread = THREAD;
-        // SAFETY: the slot lies in the arena, which is mapped while `ring` lives.
+        // SAFETY: the slot is in the arena, which stays mapped while `ring` exists.
         unsafe { &*state }
     }
 
-    /// Creates an object of each kind.
+    /// Creates at least one object of each kind.
     fn everything(&mut self) {
         self.set_quota(1 << 30);
         self.good(&module(7, TEXT));
@@ -250,7 +255,8 @@ fn an_object_ends_after_calls(number: usize, mut bench: Bench) {
         }
     }
     bench.ended(USER);
-    // Once this call has ended, so have the calls posted to the same mirror before.
+    // Calls that were posted to the same mirror run before this call, so they have ended when this
+    // call has.
     bench.begin(USER, &VcudaTpcTables {});
     bench.ended(USER);
 }
@@ -285,8 +291,8 @@ after_calls! {
     a_green_context_ends_after_a_copy 12;
 }
 
-/// Ends an object behind another call on the same mirror, and expects that the reader's calls don't
-/// find the object from then on.
+/// Destroys an object on a mirror that is still busy with another call. Meanwhile, `calls` checks
+/// that calls on the ring reader's thread can't look up the object.
 fn the_reader_does_not_find<'a, C: Call<'a>>(
     bench: &mut Bench,
     end: &C,

@@ -1,4 +1,4 @@
-//! Tests in which the gate holds commands back while another VM uses the GPU.
+//! Tests in which the gate holds commands while another VM uses the GPU.
 
 use protocol::ids::{ContextId, EventId, ModuleId, StreamId};
 use std::os::fd::AsRawFd;
@@ -8,7 +8,7 @@ use super::*;
 use host_ipc::gate::{GatePage, Grant, Mode, NO_END, now};
 
 const NOT_READY: u32 = CuError::NOT_READY.0;
-/// Ids of streams. FREE doesn't synchronize with the legacy stream, and BLOCKING does.
+/// Ids of streams. `BLOCKING` synchronizes with the legacy stream, and `FREE` doesn't.
 pub(super) const FREE: u64 = 500;
 pub(super) const BLOCKING: u64 = 501;
 pub(super) const EVENT: u64 = 600;
@@ -26,13 +26,13 @@ impl Bench {
         self.post(&CuEventRecordWithFlags { h_event, h_stream, flags: 0 });
     }
 
-    /// Writes 1 to memory, in a stream.
+    /// Makes a stream write the value 1 to memory.
     fn write(&mut self, address: u64, h_stream: u64) {
         let (operation, value, h_stream) = (WRITE_32, 1, StreamId(h_stream));
         self.post(&VcudaStreamMemoryOperation { operation, address, value, flags: 0, h_stream });
     }
 
-    /// Changes the grant in the gate page, as the scheduler would.
+    /// Changes the grant in the gate page, as the scheduler does.
     pub(super) fn grant(&mut self, mode: Mode, depth: u64) {
         set(&self.session.gate.page, mode, NO_END, depth);
         self.executor.poll();
@@ -73,8 +73,8 @@ impl Bench {
         self.gpu().active.load(Ordering::Relaxed) == 1
     }
 
-    /// Returns the number of times that the worker has rung the scheduler's bell since the last
-    /// call.
+    /// Returns the number of times that the worker has rung the scheduler's bell since this
+    /// function was last called.
     fn rings(&self) -> u64 {
         let mut count = 0u64;
         let bell = self.session.gate.bell.as_ref().unwrap();
@@ -83,7 +83,7 @@ impl Bench {
         count
     }
 
-    /// Polls the executor until the condition `so` is true. `what` names it for the failure
+    /// Polls the executor until `so` returns true. `what` describes this condition in the failure
     /// message.
     pub(super) fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
         let start = std::time::Instant::now();
@@ -93,7 +93,7 @@ impl Bench {
         }
     }
 
-    /// Fills the `n` floats at `dst` with a repeated byte.
+    /// Fills the `n` floats at `dst` with bytes of the value `byte`.
     pub(super) fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
         let (pitch, value, width) = (0, u32::from(byte), 4 * n);
         self.post(&VcudaMemset {
@@ -156,7 +156,7 @@ fn a_gate_on_standby_lets_work_begin_and_notifies_the_scheduler() {
         assert_eq!(bench.held(), 0);
         bench.until("the launch has finished", |bench| !bench.is_active());
         assert_eq!(bench.rings(), 2, "when work begins, and when nothing is in flight any more");
-        // The gate is closed because another VM has a window first.
+        // The gate is closed, because another VM gets a window first.
         bench.grant(Mode::Closed, 0);
         bench.launch(f, a, a, a, 256, FREE);
         assert_eq!(bench.held(), 1);
@@ -168,7 +168,8 @@ fn a_gate_on_standby_lets_work_begin_and_notifies_the_scheduler() {
 
 #[test]
 fn a_closed_gate_holds_events_and_values_in_idle_streams() {
-    // An event record or a write of a value takes the GPU away from another VM for microseconds.
+    // These calls are held because recording an event or writing a value takes the GPU away from
+    // another VM for microseconds.
     alone("gate::a_closed_gate_holds_events_and_values_in_idle_streams", |mut bench| {
         bench.streams();
         let a = bench.alloc(1024);
@@ -201,7 +202,8 @@ fn events_behind_copies_pass_a_closed_gate_with_them() {
         assert_eq!(bench.held(), 0, "they use the copy engine");
         bench.until("copied", |bench| !bench.copying());
         assert_eq!((bench.event(EVENT), bench.is_active()), (0, false));
-        // The stream's last call isn't a copy any more.
+        // Once the stream's last call isn't a copy, recording an event in the stream uses the GPU
+        // again.
         bench.fill(a, 5, len / 4, FREE);
         bench.record(EVENT, FREE);
         bench.record(EVENT, BLOCKING);
@@ -243,7 +245,7 @@ fn contexts_are_created_and_destroyed_in_the_vms_window() {
 #[test]
 fn a_worker_exits_in_the_vms_window_or_after_half_a_second() {
     alone("gate::a_worker_exits_in_the_vms_window_or_after_half_a_second", |mut bench| {
-        // The worker has the primary context, which no call has retained.
+        // The worker exits while it has only its own primary context, which no call has retained.
         for opens in [true, false] {
             bench.grant(Mode::Closed, 0);
             let before = bench.gpu().contexts.load(Ordering::SeqCst);
@@ -289,7 +291,7 @@ fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
         assert_eq!((bench.event(EVENT), bench.event(other)), (NOT_READY, NOT_READY));
         let elapsed = CuEventElapsedTimeV2 { h_start: EventId(EVENT), h_end: EventId(other) };
         assert_eq!(bench.call(&elapsed).0, NOT_READY);
-        // Record the event again, after the wait for its first record.
+        // Record the event again after a stream was made to wait for its first record.
         bench.post(&VcudaCopy { dst: b, src: a, len: 1024, h_stream: StreamId(BLOCKING) });
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
@@ -316,8 +318,8 @@ fn held_commands_keep_the_order_of_the_legacy_stream() {
         bench.grant(Mode::Closed, 0);
         bench.fill(a, 1, 256, 0);
         bench.fill(b, 9, 256, FREE);
-        // The gate holds this event record behind the commands in the legacy stream, although
-        // nothing else is held in the record's own stream.
+        // Nothing else is held in the stream in which this event is recorded. But the gate holds
+        // the record after the commands in the legacy stream.
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
             h_stream: StreamId(BLOCKING),
@@ -366,7 +368,7 @@ fn frees_and_unloads_wait_for_held_commands() {
             }
             let used = bench.used();
             for (opcode, args) in &ends {
-                // Send the call without waiting for the reply.
+                // Send the call as posted, so that nothing waits for its reply.
                 bench.send(*opcode, args, 0);
             }
             for _ in 0..20 {
@@ -401,7 +403,7 @@ fn a_window_takes_at_most_its_depth_but_always_one_call() {
         bench.run_host_func(42);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(bench.held(), 0);
-        // After the window has ended, only the first call of the next window may begin.
+        // After the window's end (`until`), only one call may begin in the next window.
         bench.until("idle", |bench| !bench.is_active());
         set(&bench.session.gate.page, Mode::Window, now(), 1_000_000_000);
         bench.executor.poll();
@@ -443,7 +445,7 @@ fn the_scheduler_is_notified_of_a_drained_gate_and_of_stalled_streams() {
     });
 }
 
-/// The guest's address of the tests' pinned memory.
+/// The address of the tests' pinned memory in the guest.
 pub(super) const PINNED: u64 = 0x3000_0020_0000;
 
 impl Bench {
@@ -452,7 +454,7 @@ impl Bench {
         self.good(&VcudaHostRegister { vaddr: PINNED, len, flags: 0 });
     }
 
-    /// Sets the depth, in ns, up to which copies may be in flight while the gate is closed.
+    /// Sets the limit, in ns, for the copies that may be in flight while the gate is closed.
     pub(super) fn may_copy(&mut self, depth: u64) {
         self.gpu().copies.store(depth, Ordering::SeqCst);
         self.executor.poll();
@@ -472,7 +474,7 @@ fn no_call_begins_while_host_memory_is_being_unregistered() {
         let memory = bench.alloc(4096);
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         assert_eq!(bench.host_func(), 42);
-        // Unregistering the memory waits for the host function, without blocking other calls.
+        // Unregistering the memory must wait for the host function. It mustn't block other calls.
         bench.begin(OTHER_THREAD, &VcudaHostUnregister { vaddr: PINNED });
         let start = std::time::Instant::now();
         while bench.held() == 0 {
@@ -501,7 +503,7 @@ fn the_guest_learns_how_long_work_has_waited_for_a_turn() {
         bench.fill(memory, 1, 256, 0);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(turn_ns(&mut bench), None);
-        // Without work, nothing waits.
+        // No time counts as waiting for a turn while the session has no work.
         bench.grant(Mode::Closed, 0);
         assert_eq!(turn_ns(&mut bench), None);
         bench.fill(memory, 2, 256, 0);
@@ -509,7 +511,8 @@ fn the_guest_learns_how_long_work_has_waited_for_a_turn() {
         std::thread::sleep(std::time::Duration::from_millis(2));
         let second = turn_ns(&mut bench).unwrap();
         assert!(second - first >= 2_000_000, "{first} {second}");
-        // The time until the gate opens counts, and is known before the call is answered.
+        // The waiting time counts until the gate opens, and it's known before the call gets its
+        // reply.
         set(&bench.session.gate.page, Mode::Window, NO_END, 1_000_000);
         assert!(bench.executor.turn_ns().unwrap() >= second);
         bench.good(&CuCtxSynchronize {});
@@ -534,12 +537,12 @@ fn allowed_copies_pass_a_closed_gate_and_kernels_do_not() {
         bench.may_copy(1_000_000);
         assert_eq!(bench.rings(), 1, "the scheduler is notified");
         bench.until("copied", |bench| !bench.copying());
-        // SAFETY: the region is mapped there, and the copy has ended.
+        // SAFETY: the region is mapped at this address, and the copy to it has ended.
         assert_eq!(unsafe { *(PINNED as *const u32) }, 0x0505_0505);
         assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
         assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
-        // The gate holds long copies to the device, copies within the device, and copies behind a
-        // kernel in the same stream.
+        // The closed gate lets long copies to the device through. It holds short ones, copies
+        // within the device, and copies that follow a held call in the same stream.
         bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: StreamId(FREE) });
         assert_eq!(bench.held(), 0);
         bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: StreamId(BLOCKING) });
@@ -563,7 +566,7 @@ fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
         bench.pinned(len);
         let a = bench.alloc(len);
         bench.grant(Mode::Window, 1_000_000);
-        // Queue the copy behind a host function, because otherwise softgpu would perform it
+        // Queue the copy after a host function, because softgpu would otherwise perform it
         // immediately.
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
@@ -660,7 +663,7 @@ fn host_functions_run_while_the_reader_is_full() {
     });
 }
 
-/// A generator of random numbers. The same seed gives the same random program.
+/// A generator of pseudorandom numbers. The same seed results in the same random program.
 struct Random(u64);
 
 impl Random {
@@ -673,8 +676,8 @@ impl Random {
 }
 
 /// Runs a random program that uses several streams and events, and returns the final contents of
-/// the buffers. They don't depend on timing, because accesses to the same buffer are ordered by
-/// events or by the legacy stream.
+/// the buffers. The contents don't depend on timing, because accesses to the same buffer are
+/// ordered by events or by the legacy stream.
 fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> Vec<Vec<u8>> {
     const N: usize = 64;
     let streams = [0, 2, FREE, BLOCKING];
@@ -696,8 +699,8 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
             2 => {
                 bench.launch(f, buffers[i], buffers[i], buffers[i], N as u32, from);
             }
-            // The legacy stream orders this launch with the streams that use the two buffers. In the
-            // next case, events order two streams.
+            // This launch is ordered with the streams that use the two buffers, because it's in the
+            // legacy stream. In the next case, events order two streams.
             3 => bench.launch(f, buffers[0], buffers[3], buffers[0], N as u32, 0),
             4..=7 => {
                 let event = EVENT + random.below(3);

@@ -1,4 +1,5 @@
-//! Tests of the gate with several GPUs, while contexts are being created, and with variables.
+//! Tests of the gate with several GPUs, with contexts that are being created, and with variables of
+//! modules.
 
 use protocol::ids::KernelId;
 

@@ -1,5 +1,5 @@
-//! Tests that the local memory of the kernels in graphs is charged, however a kernel gets into a
-//! graph, and however the limits of its context change until the graph is launched.
+//! Tests that the local memory of the kernels in graphs is charged. They cover all ways in which a
+//! kernel can get into a graph, and limits that change before the graph is launched.
 
 use super::charges::{LARGE, OUT_OF_MEMORY, for_all_threads, with_local};
 use super::claims::library;
@@ -8,14 +8,14 @@ use super::*;
 use protocol::graph::{self, ConditionalStep, Step};
 use protocol::ids::{GraphExecId, KernelId, LibraryId, ValuesId};
 
-/// The local memory of the kernel that gets into a graph, in bytes per thread.
+/// The local memory per thread, in bytes, of the kernel that gets into a graph.
 const LOCAL: usize = 16 << 10;
 pub(super) const EXEC: GraphExecId = GraphExecId(700);
 const STREAM: StreamId = StreamId(500);
 const DEFAULT_STACK: usize = 1024;
 
-/// Makes [`EXEC`] an executable graph with kernel `f`, which has never been launched. `small` is a
-/// kernel without local memory.
+/// Makes [`EXEC`] an executable graph that contains the kernel `f`, which hasn't been launched yet.
+/// `small` is a kernel that needs almost no local memory.
 type Way = fn(bench: &mut Bench, f: u64, small: u64);
 
 const WAYS: [(&str, Way); 5] = [
@@ -53,14 +53,14 @@ impl Bench {
         self.post(&CuStreamCreateWithPriority { ph_stream: STREAM, flags: 1, priority: 0 });
     }
 
-    /// Loads a module with a kernel that uses this much local memory per thread, and returns the
-    /// kernel.
+    /// Loads a module with a kernel that uses `local` bytes of local memory per thread, and returns
+    /// the kernel.
     pub(super) fn kernel_with(&mut self, local: usize, id: u64) -> u64 {
         assert_eq!(self.load(id, &with_local(local)), 0);
         self.empty(id, 1000 + id)
     }
 
-    /// Launches [`EXEC`], or uploads it. Returns the error.
+    /// Launches or uploads [`EXEC`], and returns the posted error.
     pub(super) fn use_exec(&mut self, launch: bool) -> u32 {
         match launch {
             true => self.post(&CuGraphLaunch { h_graph: EXEC, h_stream: STREAM }),
@@ -81,7 +81,8 @@ fn a_graph_is_charged_for_kernels_that_were_never_launched() {
             let (f, small) = (bench.kernel_with(LOCAL, id), bench.kernel_with(16, id + 1));
             make(&mut bench, f, small);
             for launch in [false, true, false] {
-                // Setting the limit frees the local memory of kernels that have ended.
+                // Setting the limit makes the driver free the local memory of kernels that have
+                // ended.
                 bench.good(&CuCtxSynchronize {});
                 assert_eq!(bench.set_limit(0, DEFAULT_STACK), 0);
                 assert_eq!(bench.charged("local"), 0, "{way}");
@@ -110,13 +111,15 @@ fn a_graph_is_charged_in_its_own_context() {
         bench.ctx = ContextId(78);
         assert_eq!(bench.set_limit(0, 2 * LOCAL), 0);
         let other = bench.charged("local");
-        // The stream belongs to the first context.
+        // The graph's stream belongs to the first context, so that context is charged, although
+        // another one is current.
         for launch in [false, true] {
             assert_eq!(bench.use_exec(launch), 0);
             let both = other + for_all_threads(LOCAL as u64);
             assert_eq!(bench.charged("local"), both, "launch: {launch}");
         }
-        // A graph can't have a kernel that runs in another context, nor be changed from there.
+        // A graph can't contain a kernel that runs in another context, and can't be changed while
+        // another context is current.
         let not_supported = CuError::NOT_SUPPORTED.0;
         assert_eq!(bench.instantiate(701, &[add(f, &[])]), not_supported);
         let (invalid, step) = (CuError::INVALID_VALUE.0, add(f, &[]));

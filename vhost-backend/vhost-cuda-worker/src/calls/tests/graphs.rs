@@ -1,4 +1,5 @@
-//! Tests that instantiate, launch and change graphs, and tests of requests that are refused.
+//! Tests that instantiate, launch and change graphs, and tests of requests that the worker must
+//! refuse.
 
 use super::*;
 use crate::driver::stubs::stop_next;
@@ -12,7 +13,7 @@ use protocol::structs::EventRecordStep;
 use protocol::structs::EventWaitStep;
 use protocol::structs::HostFuncStep;
 
-/// Returns a graph in which each step depends on the step before it.
+/// Encodes a graph in which each step depends on the step before it.
 pub(super) fn chain(steps: &[Step<'_>]) -> Writer {
     let mut writer = Writer::new();
     writer.word(steps.len() as u64);
@@ -33,7 +34,8 @@ fn copy(dst: u64, src: u64, len: u64) -> Step<'static> {
     Step::Copy(graph::CopyStep { dst: side(dst), src: side(src), width, height, depth })
 }
 
-/// Returns a graph step that adds 4 floats with the kernel `f`: c = a + b.
+/// Returns a graph step that adds 4 floats with the kernel `f`. `params` contains the addresses of
+/// c = a + b.
 pub(super) fn add(f: u64, params: &[u8]) -> Step<'_> {
     Step::Kernel(KernelStep {
         f: FuncId(f),
@@ -126,7 +128,8 @@ fn conditional_nodes_need_values_of_their_graph() {
             assert_eq!(instantiate(&mut bench, 700, bad), INVALID, "{bad:?}");
         }
         assert_eq!(bench.instantiate(700, &[Step::Conditional(good)]), CuError::NOT_SUPPORTED.0);
-        // The values have one executable graph at a time, and live as long as it does.
+        // Only one executable graph at a time can use the values. They exist as long as that graph
+        // does, even after the guest has destroyed them.
         assert_eq!(instantiate(&mut bench, 701, good), 0);
         assert_eq!(instantiate(&mut bench, 702, good), INVALID);
         bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(701) });
@@ -135,7 +138,7 @@ fn conditional_nodes_need_values_of_their_graph() {
         assert_eq!(instantiate(&mut bench, 703, good), INVALID);
         bench.run(702);
         assert_eq!(bench.first_float(a), 1.0);
-        // The body's node is numbered right after the conditional node.
+        // The node in the body has number 1, the number after that of the conditional node.
         let (exec, two) = (GraphExecId(702), set(a, 2.0f32.to_bits()));
         for (node, step, expected) in [
             (0, two, INVALID),
@@ -206,7 +209,7 @@ fn a_graph_runs_at_each_launch_with_its_changed_nodes() {
             height: 1,
             h_stream: StreamId(500),
         });
-        // The graph's steps are a = 1, b = a, c += b.
+        // The graph sets a to 1, copies a to b, and adds b to c.
         let bytes = params(c, b, c);
         let steps = [set(a, ONE), copy(b, a, 16), add(f, &bytes), Step::Empty];
         assert_eq!(bench.instantiate(700, &steps), 0);
@@ -217,7 +220,7 @@ fn a_graph_runs_at_each_launch_with_its_changed_nodes() {
         bench.good(&node_set);
         bench.run(700);
         assert_eq!(bench.first_float(c), 15.0);
-        // Some nodes can be changed without a reply.
+        // Kernel, copy, and memset nodes can be changed with a posted call.
         let exec = GraphExecId(700);
         let twice = params(a, a, c);
         bench.post(&VcudaGraphExecNodePost { exec, node: 2, step: add(f, &twice) });
@@ -227,7 +230,8 @@ fn a_graph_runs_at_each_launch_with_its_changed_nodes() {
             bench.post(&VcudaGraphExecNodePost { exec, node, step });
             assert_eq!(bench.posted_error(), INVALID);
         }
-        // Update the graph with another one of the same shape, and with one of a different shape.
+        // Update the executable graph with another graph of the same shape, and then with one of a
+        // different shape.
         let steps = [set(a, ONE), copy(b, a, 16), add(f, &bytes), Step::Empty];
         let update = |bench: &mut Bench, steps: &[Step<'_>]| {
             let writer = chain(steps);
@@ -258,7 +262,7 @@ fn each_launch_of_a_graph_reaches_its_host_functions() {
         );
         bench.run(700);
         bench.run(700);
-        // Launches in progress still complete.
+        // Launches that are already queued still run to completion.
         bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
         for _ in 0..2 {
             bench.run_host_func(7);
@@ -311,7 +315,7 @@ fn a_graph_with_foreign_addresses_or_handles_is_refused() {
         let far = CopySide { address: a, pitch: u64::MAX, height: u64::MAX };
         let (width, height, depth) = (16, 2, 2);
         let boxed = Step::Copy(graph::CopyStep { dst: far, src: far, width, height, depth });
-        // The driver treats a pitch or a height of 0 as that of the box.
+        // The driver replaces a pitch or a height of 0 by that of the box.
         let packed = |pitch, height, size: [u64; 3]| {
             let side = CopySide { address: a, pitch, height };
             let [width, height, depth] = size;
@@ -339,12 +343,12 @@ fn a_graph_with_foreign_addresses_or_handles_is_refused() {
             let got = bench.instantiate(700, &[Step::Empty, step]);
             assert_eq!(got, expected, "{step:?}");
         }
-        // The failed attempts haven't used up ids or memory.
+        // The failed attempts above haven't used up any ids or memory.
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), 0);
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), INVALID);
         assert_eq!(bench.instantiate(0, &[set(a, ONE)]), INVALID);
         let step = copy(a, a, 16);
-        // A memset node can't become a copy node.
+        // A memset node can't be changed into a copy node, and neither can nodes that don't exist.
         for (exec, node) in [(701, 0), (700, 1), (700, 0)] {
             let node_set = VcudaGraphExecNodeSet { exec: GraphExecId(exec), node, step };
             assert_eq!(bench.call(&node_set).0, INVALID, "{exec} {node}");
@@ -409,7 +413,7 @@ fn parameters_of_nodes_are_charged() {
         let short = params(dst, dst, dst);
         assert_eq!(instantiate(&mut bench, 700, add(f, &short)), 0);
         assert_eq!(bench.charged("graph"), 4 * MIB);
-        // 100 operations of 48 bytes.
+        // The parameters of this node are 100 operations of 48 bytes each.
         let operations: Vec<_> = (0..100).map(|number| write(dst + 4 * number, 1)).collect();
         assert_eq!(instantiate(&mut bench, 701, batch(&operations)), 0);
         assert_eq!(bench.charged("graph"), 10 * MIB);
@@ -462,8 +466,8 @@ fn parameters_that_a_guest_leaves_out_are_charged() {
             let (flags, blob, graph) = (0, BlobId(0), graph.as_bytes());
             bench.good(&VcudaGraphInstantiate { exec, flags, blob, graph });
         };
-        // The charge consists of 2304 bytes for each of the 900 nodes beyond the first 100, 1000
-        // times the size of the longest parameters, and 114 KiB for a branch.
+        // The charge is the sum of 2304 bytes for each of 900 nodes (the first 100 are free), the
+        // size of the longest parameters for each of 1000 nodes, and 114 KiB for a branch.
         make(&mut bench, 699, add(long, &[]));
         assert_eq!(bench.charged("graph"), 6 * MIB);
         make(&mut bench, 700, add(small, &short));

@@ -1,4 +1,4 @@
-//! Tests of green contexts: what is charged for them, and what a guest can't do with them.
+//! Tests of green contexts: their charges, and the calls with which a guest might misuse them.
 
 use super::*;
 use protocol::codec::Array;
@@ -6,20 +6,22 @@ use protocol::ids::GreenId;
 
 const GREEN: GreenId = GreenId(700);
 const STREAM: StreamId = StreamId(701);
-/// The bytes of device memory that a context takes.
+/// The bytes of device memory that a context takes in these tests.
 const CONTEXT: u64 = 5 * MIB;
 const INVALID: u32 = CuError::INVALID_VALUE.0;
 const CONFIGURATION: u32 = CuError::INVALID_RESOURCE_CONFIGURATION.0;
 const REST: u32 = u32::MAX - 1;
 const WHOLE: u32 = u32::MAX;
 
-/// Creates a green context from parts of a split into at most `groups` groups of at least one SM.
+/// Returns a call that creates a green context. The SMs are split into at most `groups` groups of
+/// at least one SM, and the green context gets the groups in `parts`.
 fn create(green: GreenId, groups: u32, parts: &[u32]) -> VcudaGreenCtxCreate<'_> {
     let (source, parts) = (GreenId(0), Array::from(parts));
     VcudaGreenCtxCreate { green, source, groups, flags: 0, min_count: 1, parts }
 }
 
-/// The bytes that stay charged to a primary context in which this many green contexts were created.
+/// Returns the number of bytes that stay charged to a primary context in which `created` green
+/// contexts were created.
 fn kept(created: u64) -> u64 {
     (2 + 4 * created) * MIB
 }
@@ -44,8 +46,8 @@ fn a_green_context_is_charged_until_it_is_destroyed() {
         bench.fill(dst, 1, 256, STREAM.0);
         bench.good(&CuStreamSynchronize { h_stream: STREAM });
         bench.good(&VcudaGreenCtxDestroy { green: GREEN });
-        // The green context's streams have ended with it. The allocation belongs to the primary
-        // context, and stays.
+        // The green context's streams were destroyed with it. The allocation stays, because it
+        // belongs to the primary context.
         let synchronize = CuStreamSynchronize { h_stream: STREAM };
         assert_eq!(bench.call(&synchronize).0, CuError::INVALID_HANDLE.0);
         let out = VcudaCopyOut { src: dst, len: 4, h_stream: StreamId(0) };
@@ -53,7 +55,7 @@ fn a_green_context_is_charged_until_it_is_destroyed() {
         bench.good(&CuMemFreeV2 { dptr: dst });
         assert_eq!(bench.charged("context"), CONTEXT + kept(1), "only the primary context");
         assert_eq!(bench.call(&VcudaGreenCtxDestroy { green: GREEN }).0, CuError::INVALID_HANDLE.0);
-        // The id can be used again.
+        // The id of a destroyed green context can be used again.
         bench.good(&create(GREEN, 0, &[WHOLE]));
         assert_eq!(bench.good(&VcudaSmResource { dev: 0, source: GREEN }).sms[0], all);
         assert_eq!(bench.charged("context"), 2 * CONTEXT + kept(2));
@@ -127,7 +129,7 @@ fn false_descriptions_of_sms_are_refused() {
             assert_eq!(bench.call(&device).0, CuError::INVALID_DEVICE.0);
         }
         assert_eq!(bench.charged("context"), CONTEXT, "nothing was created");
-        // A green context belongs to a primary context.
+        // A green context can be created only in a primary context, and used only in its own.
         let ctx = ContextId(90);
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx });
         let primary = std::mem::replace(&mut bench.ctx, ctx);

@@ -1,4 +1,5 @@
-//! Tests of charges for memory that the driver takes because of an image's contents, or keeps.
+//! Tests of charges for memory that the driver takes, or keeps, because of the contents of an
+//! image.
 
 use super::charges::{OUT_OF_MEMORY, for_all_threads};
 use super::claims::library;
@@ -22,12 +23,13 @@ impl Bench {
     }
 }
 
-/// Returns PTX text whose kernel, `empty`, contains this.
+/// Returns PTX text whose kernel, `empty`, contains the instructions `body`.
 fn with_body(body: &str) -> String {
     format!("{HEAD}.visible .entry empty() {{ {body} ret; }}")
 }
 
-/// Returns PTX text whose kernel, `empty`, may call a driver function.
+/// Returns PTX text that declares a driver function, so that its kernel, `empty`, may call the
+/// function.
 fn calling(function: &str) -> String {
     let declared = format!(".extern .func (.param .b32 r) {function} (.param .b64 a);\n");
     with_body("").replace(HEAD, &format!("{HEAD}{declared}"))
@@ -38,7 +40,7 @@ fn a_kernel_is_charged_for_the_local_memory_that_its_image_declares() {
     alone(
         "image_charges::a_kernel_is_charged_for_the_local_memory_that_its_image_declares",
         |mut bench| {
-            // softgpu takes 64 KiB for each thread, and reports none.
+            // For this image, softgpu takes 64 KiB of local memory per thread, but reports none.
             let forged = forged_frame(&with_body(""), 64 << 10);
             assert_eq!(bench.load_bytes(1, &forged), 0);
             let f = bench.empty(1, 2);
@@ -50,7 +52,8 @@ fn a_kernel_is_charged_for_the_local_memory_that_its_image_declares() {
             bench.good(&CuCtxSynchronize {});
             assert_eq!(bench.set_limit(STACK, 1024), 0);
             assert_eq!(bench.used(), 0);
-            // The kernel of a library, and its CUfunction, are charged in the same way.
+            // If the kernel belongs to a library, the kernel and its CUfunction are charged in the
+            // same way.
             let (options, library_options) = (Default::default(), Default::default());
             let (id, blob, image) = (LibraryId(9), BlobId(0), &forged[..]);
             bench.good(&VcudaLibraryLoad {
@@ -120,14 +123,14 @@ fn kernels_that_print_or_launch_are_charged_once_per_context() {
                 bench.load(module, &calling(function));
                 assert_eq!(bench.used(), 102 * MIB, "{function}");
             }
-            // Kernels that call only `__assertfail`, or that name `vprintf` in a comment, aren't
-            // charged.
+            // A module isn't charged if it declares only `__assertfail`, or if it contains
+            // `vprintf` only in a comment.
             bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
             bench.ctx = ContextId(78);
             bench.load(5, &calling("__assertfail"));
             bench.load(6, &format!("{}// vprintf", with_body("")));
             assert_eq!(bench.used(), 102 * MIB);
-            // A library counts in each context that uses it.
+            // A library that may print is charged in each context that uses it.
             bench.good(&library(9, &calling("vprintf")));
             assert_eq!(bench.used(), 102 * MIB);
             let (p_kernel, library) = (KernelId(10), LibraryId(9));

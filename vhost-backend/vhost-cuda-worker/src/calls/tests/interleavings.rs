@@ -1,9 +1,9 @@
 //! Compares the charge for local memory with a model of the driver, while calls that use limits and
 //! calls that change them are in progress on several guest threads, in random orders.
 //!
-//! The real worker runs, with its gate, mirrors and ledger. Each call of the driver on a mirror stops
-//! when it begins and when it ends, until the test lets it go on. The model assumes that the driver
-//! takes local memory as early and frees it as late as it can.
+//! The test runs the real worker, with its gate, mirrors and ledger. Each driver call on a mirror
+//! stops when it begins and when it ends, until the test lets it continue. The model assumes that
+//! the driver takes local memory as early and frees it as late as it can.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,26 +22,29 @@ use super::*;
 use crate::driver::stubs;
 use protocol::ids::GraphExecId;
 
-/// The local memory of the kernels, in bytes per thread. Kernel `i` is `FIRST_KERNEL + i`.
+/// The local memory of the kernels, in bytes per thread. `LOCALS[i]` is that of the kernel with the
+/// id `FIRST_KERNEL + i`.
 const LOCALS: [usize; 4] = [512, 4096, 8192, 16384];
 const STACKS: [usize; 4] = [512, 1024, 4096, 12288];
 const FIRST_KERNEL: u64 = 1100;
-/// The guest threads that make calls which run on mirrors.
+/// The guest threads that make the calls which run on mirrors.
 const THREADS: std::ops::Range<u32> = 6..9;
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    /// Calls that run on the mirror of a guest thread, if its earlier call has ended.
+    /// `Set`, `Instantiate`, `Update`, and `ChangeNode` make a call that runs on the mirror of a
+    /// guest thread, if that thread's earlier call has ended.
     Set(u32, usize),
     Instantiate(u32, u64),
     Update(u32, u64),
     ChangeNode(u32, u64),
-    /// Calls that run on the ring reader's thread.
+    /// `Launch`, `PostNode`, `LaunchGraph`, and `Upload` make a call that runs on the ring reader's
+    /// thread.
     Launch(u64),
     PostNode(u64),
     LaunchGraph,
     Upload,
-    /// Lets one of the driver calls that have stopped go on.
+    /// Lets one of the stopped driver calls continue.
     GoOn(usize),
 }
 
@@ -60,21 +63,23 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// The state of the modeled driver, and the calls that have stopped.
+/// The state of the modeled driver, and the driver calls that have stopped.
 struct Model {
     stack: u64,
-    /// The stack limit that is being set. The driver may take its memory at any time.
+    /// The stack limit that is being set. The model assumes that the driver takes memory for it as
+    /// soon as the call begins.
     setting: u64,
     local: u64,
-    /// The local memory of the kernels in graphs and executable graphs, by the driver's handles.
+    /// The local memory that the kernels in a graph or executable graph need, by the driver's
+    /// handle of the graph.
     graphs: HashMap<u64, u64>,
-    /// The number of times that calls have stopped, by which the stops are numbered, and the stops
-    /// at which a call is waiting now.
+    /// The number of stops of driver calls so far (`stops`), by which stops are numbered, and the
+    /// stops at which a call is waiting now (`stopped`).
     stops: u64,
     stopped: Vec<u64>,
-    /// Whether calls stop.
+    /// Whether driver calls on mirrors stop.
     stopping: bool,
-    /// A message for each time at which the charge was less than the driver's use.
+    /// A message for each time that the charge was less than the memory that the driver uses.
     failures: Vec<String>,
 }
 
@@ -86,7 +91,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Returns the bytes that the driver uses beyond those of a new context.
+    /// Returns the number of bytes that the driver uses beyond those of a new context.
     fn used(model: &Model) -> u64 {
         for_all_threads(model.stack.max(model.setting).max(model.local).max(1024))
     }
@@ -99,7 +104,7 @@ impl Watched {
         }
     }
 
-    /// Stops a call on a mirror until the test lets it go on.
+    /// Stops a driver call on a mirror until the test lets it continue.
     fn stop(&self) {
         let mut model = self.model.lock().unwrap();
         if !model.stopping || std::thread::current().id() == self.reader {
@@ -118,8 +123,8 @@ fn local_of(function: u64) -> u64 {
     type Get = unsafe extern "C" fn(*mut i32, CUfunction_attribute, CUfunction) -> u32;
     let mut local = 0;
     let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
-    // SAFETY: the library's function has this type, the pointer is to a local variable, and the
-    // worker passes a live function.
+    // SAFETY: the library's function has this type, and it writes only to a local variable. The
+    // worker has passed `function` to the driver, so it's a live function.
     let result = unsafe {
         let get = std::mem::transmute::<*mut c_void, Get>(stubs::real("cuFuncGetAttribute"));
         get(&mut local, attribute, function as CUfunction)
@@ -129,11 +134,12 @@ fn local_of(function: u64) -> u64 {
 }
 
 fn function_in(params: u64) -> u64 {
-    // SAFETY: the worker passes valid parameters.
+    // SAFETY: `params` is an argument with which the worker calls the driver, so it points to a
+    // valid structure.
     unsafe { (*(params as *const CUDA_KERNEL_NODE_PARAMS_v2)).func as u64 }
 }
 
-/// A reference to the model for the stubs.
+/// The observer of the stubs, which updates the model.
 struct Watching(Arc<Watched>);
 
 impl stubs::Watch for Watching {
@@ -184,12 +190,14 @@ impl stubs::Watch for Watching {
                 model.setting = 0;
             }
             "cuGraphCreate" => {
-                // SAFETY: the worker passes the address of a variable, which the driver has set.
-                // Its handle may be that of a destroyed graph, used again.
+                // SAFETY: the argument is the address of a variable of the worker, which the driver
+                // has set. (The driver may have reused the handle of a destroyed graph, so the old
+                // entry is removed.)
                 model.graphs.remove(&unsafe { *(arguments[0] as *const u64) });
             }
             "cuGraphInstantiateWithFlags" => {
-                // SAFETY: the worker passes the address of a variable, which the driver has set.
+                // SAFETY: the argument is the address of a variable of the worker, which the driver
+                // has set.
                 let exec = unsafe { *(arguments[0] as *const u64) };
                 let local = model.graphs.get(&arguments[1]).copied().unwrap_or(0);
                 model.graphs.insert(exec, local);
@@ -202,7 +210,7 @@ impl stubs::Watch for Watching {
     }
 }
 
-/// The worker, and the calls in progress.
+/// A run of a script: the worker, and the guest threads whose calls are in progress.
 struct Run<'a> {
     bench: &'a mut Bench,
     watched: &'a Watched,
@@ -215,7 +223,7 @@ impl Run<'_> {
         self.watched.model.lock().unwrap()
     }
 
-    /// Begins a call on a guest thread, unless its earlier one hasn't ended.
+    /// Begins a call on a guest thread, unless the thread's earlier call hasn't ended.
     fn begin<'c, C: Call<'c>>(&mut self, thread: u32, call: &C) {
         if !self.busy.contains(&thread) {
             self.bench.begin(thread, call);
@@ -265,7 +273,7 @@ impl Run<'_> {
         }
     }
 
-    /// Gives the mirrors some time to get to the next stop, and the gate's held calls to begin.
+    /// Gives the mirrors some time to reach their next stop, and lets the gate begin held calls.
     fn settle(&mut self) {
         for _ in 0..3 {
             std::thread::sleep(std::time::Duration::from_micros(50));
@@ -281,7 +289,7 @@ impl Run<'_> {
         });
     }
 
-    /// Lets all calls end.
+    /// Lets all calls continue until they have ended.
     fn finish(&mut self) {
         let start = std::time::Instant::now();
         while !self.busy.is_empty() {
@@ -294,7 +302,7 @@ impl Run<'_> {
 }
 
 impl Bench {
-    /// Returns whether the call of this guest thread has ended.
+    /// Returns whether the call of a guest thread has ended.
     fn has_ended(&mut self, thread: u32) -> bool {
         self.thread = thread;
         let ended = self.state().load(Ordering::Acquire) != 0;
@@ -333,7 +341,8 @@ fn no_interleaving_leaves_local_memory_uncharged() {
         let scripts = prop::collection::vec(action(), 1..40);
         let case = |script: Vec<Action>| {
             let mut bench = bench.borrow_mut();
-            // In a new context, each kernel is launched for the first time.
+            // Create the context again, so that in each case, the kernels' first launches are in
+            // this context.
             let ctx = bench.ctx;
             bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx });
             bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx });
@@ -355,8 +364,8 @@ fn no_interleaving_leaves_local_memory_uncharged() {
             model.stopping = false;
             prop_assert!(model.failures.is_empty(), "{:?}", model.failures);
             prop_assert!(bench.charged("local") >= Watched::used(&model));
-            // If a limit was set while kernels ran, their local memory is still charged. Setting
-            // the limit while no kernel runs ends that.
+            // If a limit was set while kernels were running, the local memory of those kernels is
+            // still charged. Setting the limit while no kernel is running ends that.
             let stack = model.stack;
             drop(model);
             prop_assert_eq!(bench.set_limit(0, stack as usize), 0);

@@ -6,11 +6,11 @@ use super::*;
 use crate::driver::stubs::{self, stop_next};
 use host_ipc::gate::MemoryBase;
 
-/// The memory that the VM may use. The worker may keep a sixteenth of it.
+/// The memory that the VM may use, in bytes. The worker may keep a sixteenth of it (`MOST`).
 const MAX: u64 = 1 << 30;
 const MOST: u64 = MAX / 16;
 
-/// Counts the driver's calls that create, map, unmap, or free memory.
+/// Counts the driver calls that create, map, unmap, or free memory.
 #[derive(Clone, Default)]
 struct Calls(Arc<AtomicU32>);
 
@@ -32,14 +32,14 @@ impl Calls {
         calls
     }
 
-    /// Returns the number of calls since the last call of this function.
+    /// Returns the number of driver calls since this function was last called.
     fn take(&self) -> u32 {
         self.0.swap(0, Ordering::SeqCst)
     }
 }
 
 impl Bench {
-    /// Lets the worker keep memory, and use credit.
+    /// Offers the worker to keep memory and to use credit, as the broker does.
     fn offer_kept(&mut self) {
         self.set_quota(MAX);
         let page = &self.session.gate.page;
@@ -56,12 +56,12 @@ impl Bench {
         self.good(&CuMemFreeV2 { dptr });
     }
 
-    /// Returns what the program uses, as the VM's sessions see it.
+    /// Returns the VM's use of memory, as its sessions see it.
     fn seen(&self) -> u64 {
         self.session.ledger.usage(0).used
     }
 
-    /// Recalls what the worker keeps, as the broker does.
+    /// Recalls all kept memory, as the broker does.
     fn recall(&mut self) {
         let page = self.session.gate.page.clone();
         page.kept[0].offer(false);
@@ -69,7 +69,8 @@ impl Bench {
         self.until("the worker frees what it keeps", |bench| bench.kept() == 0);
     }
 
-    /// Returns what the VM is charged for, without the credit and what the worker keeps.
+    /// Returns the number of bytes that are charged to the VM, without its credit and without kept
+    /// memory.
     fn charged_to_program(&self) -> u64 {
         self.session.ledger.usage(-1);
         self.used() - self.session.gate.page.gpus[0].credit.bytes() - self.kept()
@@ -90,7 +91,7 @@ fn freed_memory_is_used_again_without_the_driver() {
             calls.take();
             for _ in 0..10 {
                 assert_eq!((bench.seen(), bench.charged_to_program()), before, "{bytes}");
-                // Freed memory is freed for every call.
+                // To all calls, kept memory is freed memory.
                 assert_eq!(bench.call(&CuMemFreeV2 { dptr: first }).0, 1);
                 assert_eq!(bench.call(&VcudaIpcGetMemHandle { ptr: first }).0, 1);
                 bench.fill(first, 7, 1, 0);
@@ -102,7 +103,7 @@ fn freed_memory_is_used_again_without_the_driver() {
             }
             assert_eq!(calls.take(), 0, "{bytes}");
         }
-        // Another size needs other memory.
+        // An allocation of another size can't reuse the kept memory.
         let large = bench.alloc(6 << 20);
         assert_ne!(calls.take(), 0);
         bench.free(large);
@@ -126,14 +127,14 @@ fn a_worker_keeps_no_more_than_its_limits() {
             bench.free(at);
             assert!(bench.kept() <= MOST);
         }
-        // The oldest make room for others.
+        // The oldest kept mappings are freed to make room for new ones.
         for kept in [0, MOST] {
             let large = bench.alloc(MOST as usize);
             bench.free(large);
             bench.until("the older ones are freed", |bench| bench.kept() == kept);
         }
         assert_eq!((bench.kept(), bench.charged_to_program()), (MOST, 0));
-        // There are also at most 64 of them.
+        // A worker also keeps at most 64 mappings.
         bench.recall();
         bench.session.gate.page.gpus[0].publish_base(MemoryBase {
             vm: 0,
@@ -164,7 +165,8 @@ fn memory_is_kept_only_after_all_work_that_may_use_it() {
         assert_eq!(bench.alloc(4 << 20), a);
         bench.free(b);
         assert_eq!(bench.kept(), 4 * MIB);
-        // Nothing waits for the work in a stream that was destroyed.
+        // A free doesn't wait for work in a stream that was destroyed. So after such work, memory
+        // isn't kept.
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 43 });
         bench.fill(a, 7, 64, FREE);
         assert_eq!(bench.host_func(), 43);
@@ -194,7 +196,8 @@ fn memory_to_which_something_else_refers_is_not_kept() {
     alone("memory_to_which_something_else_refers_is_not_kept", |mut bench| {
         bench.offer_kept();
         bench.streams();
-        // Shared memory, memory of a pool, and memory that a stream frees.
+        // The worker doesn't keep shared memory, a pool's memory, or memory that is freed in a
+        // stream.
         let shared = bench.alloc(4 << 20);
         bench.good(&VcudaIpcGetMemHandle { ptr: shared });
         let h_stream = StreamId(FREE);
@@ -208,7 +211,7 @@ fn memory_to_which_something_else_refers_is_not_kept() {
         bench.post(&CuMemFreeAsync { dptr, h_stream });
         bench.good(&CuCtxSynchronize {});
         assert_eq!((bench.posted_error(), bench.kept()), (0, 0));
-        // While another context exists, its work may use the memory.
+        // While another context exists, memory isn't kept, because work in that context may use it.
         let (a, b) = (bench.alloc(4 << 20), bench.alloc(6 << 20));
         bench.free(b);
         assert_eq!(bench.kept(), 6 * MIB);
@@ -216,7 +219,7 @@ fn memory_to_which_something_else_refers_is_not_kept() {
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: other });
         bench.free(a);
         assert_eq!(bench.kept(), 6 * MIB);
-        // A context doesn't get another one's memory.
+        // Memory that was kept in one context isn't reused in another.
         bench.ctx = other;
         assert_ne!(bench.alloc(6 << 20), b);
         bench.ctx = first;
@@ -235,7 +238,7 @@ fn a_session_that_has_used_two_gpus_keeps_nothing() {
         let other = ContextId(78);
         bench.good(&VcudaPrimaryCtxRetain { dev: 1, ctx: other });
         bench.good(&VcudaPrimaryCtxRelease { dev: 1, ctx: other });
-        // Memory that is allocated now may lack access by the second GPU.
+        // The second GPU may lack access to memory that is allocated now, so it isn't kept.
         let a = bench.alloc(6 << 20);
         bench.free(a);
         assert_eq!(bench.kept(), 4 * MIB);
@@ -260,7 +263,8 @@ fn what_is_kept_is_freed_with_its_context() {
     });
 }
 
-/// The broker recalls kept memory while the driver frees an allocation, and the reader doesn't wait.
+/// When the broker recalls kept memory, the driver takes time to free it. Meanwhile, the reader
+/// continues to run calls.
 #[test]
 fn a_recall_delays_no_call() {
     alone("a_recall_delays_no_call", |mut bench| {
@@ -280,7 +284,7 @@ fn a_recall_delays_no_call() {
         drop(stopped);
         bench.until("the memory is freed", |bench| bench.kept() == 0);
         assert_eq!(bench.charged_to_program(), 4 * MIB);
-        // Nothing is kept until the broker offers it again.
+        // After a recall, nothing is kept until the broker offers it again.
         bench.free(b);
         assert_eq!((bench.kept(), bench.charged_to_program()), (0, 0));
         page.kept[0].offer(true);
@@ -290,8 +294,8 @@ fn a_recall_delays_no_call() {
     });
 }
 
-/// An allocation that doesn't fit is tried again without what is kept, also if only the driver has no
-/// room.
+/// If an allocation doesn't fit, all kept memory is freed and the allocation is tried again. That
+/// also happens if only the driver has no room.
 #[test]
 fn an_allocation_does_not_fail_because_of_what_is_kept() {
     alone("an_allocation_does_not_fail_because_of_what_is_kept", |mut bench| {
@@ -307,7 +311,7 @@ fn an_allocation_does_not_fail_because_of_what_is_kept() {
     });
 }
 
-/// After a kernel has failed, nothing is kept, and nothing that is kept is used.
+/// After a kernel has failed in a context, memory isn't kept there, and kept memory isn't reused.
 #[test]
 fn a_context_with_an_error_keeps_nothing() {
     alone("a_context_with_an_error_keeps_nothing", |mut bench| {
@@ -325,7 +329,8 @@ fn a_context_with_an_error_keeps_nothing() {
     });
 }
 
-/// The worker asks again while other workers free memory that they keep.
+/// While other workers free memory that they keep, the broker answers `Later`, and the worker
+/// repeats its request.
 #[test]
 fn a_request_is_sent_again_until_the_broker_decides() {
     let (ours, broker) = seqpacket::pair().unwrap();

@@ -12,7 +12,8 @@ const KERNELS: u64 = 100;
 /// The number of a kernel that the worker can't describe, because it has too many parameters.
 const BAD: u64 = 13;
 
-/// Returns PTX text with kernels k0, k1, … that have 0 to 2 parameters, apart from [`BAD`].
+/// Returns PTX text with kernels named k0, k1, and so on. They have 0 to 2 parameters, except for
+/// [`BAD`].
 fn text() -> String {
     let too_many = || (0..=PARAMETERS_MAX).map(|place| format!(".param .u8 p{place}"));
     let kernel = |number: u64| {
@@ -38,7 +39,8 @@ fn get(id: u64, name: &str, more: usize) -> VcudaLibraryGetKernels<'_> {
     VcudaLibraryGetKernels { p_kernel, library, name, more: more as u32 }
 }
 
-/// Returns the numbers of the additional kernels in an answer, after checking their parameters.
+/// Returns the numbers of the additional kernels in an answer, after checking their parameters'
+/// layout.
 fn others(answer: &VcudaLibraryGetKernelsAnswer) -> Vec<u64> {
     let mut layouts = answer.layouts.as_slice();
     let check = |(name, count): (&str, &u32)| {
@@ -60,7 +62,7 @@ fn a_kernel_comes_with_others_of_its_library() {
         let first = bench.good(&get(1000, "k3", 8));
         assert_eq!(first.layout, parameters(3));
         assert_eq!(others(&first).len(), 8);
-        // Each kernel can be used under its own id, and none is returned twice.
+        // Each kernel can be used under the id that it got, and no kernel is returned twice.
         let mut seen = HashSet::from([3]);
         let mut have = vec![(1000, 3)];
         have.extend((1001..).zip(others(&first)));
@@ -89,7 +91,7 @@ fn a_kernel_that_cant_be_described_fails_only_its_own_lookup() {
         bench.good(&library(9, &text()));
         assert_eq!(bench.call(&get(1000, &format!("k{BAD}"), 4)).0, CuError::INVALID_IMAGE.0);
         assert_eq!(bench.call(&get(1000, "missing", 4)).0, CuError::NOT_FOUND.0);
-        // The failed calls have left the id unused.
+        // The failed calls above haven't used up the id.
         let before = format!("k{}", BAD - 1);
         let numbers = others(&bench.good(&get(1000, &before, 4)));
         assert!(!numbers.contains(&BAD), "{numbers:?}");
@@ -104,7 +106,7 @@ fn hostile_ids_and_counts_get_no_more_than_the_limits() {
         for more in [MORE_KERNELS_MAX + 1, u32::MAX as usize] {
             assert_eq!(bench.call(&get(1000, "k0", more)).0, invalid);
         }
-        // The kernels get only ids that exist and that are unused.
+        // The additional kernels get only valid ids that aren't in use.
         assert!(others(&bench.good(&get(u64::MAX, "k0", 8))).is_empty());
         bench.good(&get(1003, "k50", 0));
         let numbers = others(&bench.good(&get(1000, "k1", 8)));

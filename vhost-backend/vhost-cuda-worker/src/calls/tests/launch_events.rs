@@ -6,10 +6,11 @@ use host_ipc::gate::Mode;
 use protocol::options::{LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT};
 
 const NOT_READY: u32 = CuError::NOT_READY.0;
-/// An event without timing.
+/// The id of an event without timing.
 const EVENT: EventId = EventId(620);
 
-/// A launch of a function that does nothing if its parameters are zeros, and that records an event.
+/// Returns a launch that records an event. The function must do nothing if all its parameters are
+/// zeros.
 fn launch(f: u64, event: EventId) -> VcudaLaunchEvent<'static> {
     VcudaLaunchEvent {
         f: FuncId(f),
@@ -49,7 +50,7 @@ fn a_held_launch_records_its_event_when_it_runs() {
             bench.good(&CuEventSynchronize { h_event: EVENT });
             assert_eq!((bench.state_of_event(), bench.posted_error()), (0, 0));
         }
-        // The event ends after a held launch that records it.
+        // Destroying an event waits for a held launch that records the event.
         bench.grant(Mode::Closed, 0);
         bench.post(&launch(f, EVENT));
         bench.post(&CuEventDestroyV2 { h_event: EVENT });
@@ -90,14 +91,15 @@ fn hostile_launches_that_record_an_event_are_refused() {
             let wrong = VcudaLaunchEvent { attribute, ..launch(f, EVENT) };
             assert_eq!(bench.call(&wrong).0, value, "{attribute}");
         }
-        // Events are arguments of the call, so no attribute in the list can name one.
+        // The event is a separate argument of the call, so the list of attributes must not contain
+        // an event.
         for id in [PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT] {
             let list = [protocol::structs::LaunchAttribute { id, value: [u64::MAX; 8] }];
             let wrong = VcudaLaunchEvent { attributes: list.as_slice().into(), ..launch(f, EVENT) };
             assert_eq!(bench.call(&wrong).0, unsupported, "{id}");
         }
-        // To find out whether the host knows this call, a guest makes it without a function or an
-        // event.
+        // A guest that wants to know whether the host supports this call makes it without a
+        // function and an event.
         let nothing = VcudaLaunchEvent { h_stream: StreamId(0), ..launch(0, EventId(0)) };
         assert_eq!(bench.call(&nothing).0, handle);
         assert_eq!((bench.state_of_event(), bench.posted_error()), (0, 0));

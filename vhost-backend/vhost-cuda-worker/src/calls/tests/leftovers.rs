@@ -1,5 +1,6 @@
-//! Tests of objects that end while others use them, or together with their context. softgpu's strict
-//! mode aborts the process if the driver library gets a call that it mustn't get.
+//! Tests of objects that are destroyed while other objects use them, or together with their
+//! context. softgpu's strict mode aborts the process if the worker makes a driver call that isn't
+//! allowed.
 
 use super::claims::module;
 use super::graphs::{chain, set};
@@ -23,7 +24,8 @@ impl Bench {
         self.good(&VcudaGraphInstantiate { exec: EXEC, flags, blob, graph });
     }
 
-    /// Creates an object of each kind in a context, which is current afterwards.
+    /// Creates an object of each kind in the context `ctx`, which is the current context
+    /// afterwards.
     fn objects(&mut self, ctx: ContextId) {
         self.ctx = ctx;
         let memory = self.alloc(64);
@@ -131,14 +133,14 @@ fn a_context_ends_with_the_names_of_its_events() {
         let first = bench.ctx;
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: OTHER });
         bench.ctx = OTHER;
-        // CU_EVENT_INTERPROCESS and CU_EVENT_DISABLE_TIMING.
+        // The flags are CU_EVENT_INTERPROCESS and CU_EVENT_DISABLE_TIMING.
         bench.good(&CuEventCreate { flags: 4 | 2, ph_event: EventId(8) });
         bench.good(&VcudaIpcGetEventHandle { event: EventId(8) });
         assert_eq!(bench.exports.lock().unwrap().things.len(), 1);
         bench.ctx = first;
         bench.good(&VcudaCtxDestroy { ctx: OTHER });
-        // The worker sent the message that ends the export before the reply, but the thread that
-        // takes the place of the device process may read it later.
+        // The worker sends the message that ends the export before it replies. But the thread that
+        // simulates the device process may read that message later.
         let start = std::time::Instant::now();
         while !bench.exports.lock().unwrap().things.is_empty() {
             assert!(start.elapsed().as_secs() < 60, "the event stays exported");
@@ -172,7 +174,8 @@ fn a_context_that_ends_leaves_the_events_of_others() {
         bench.ctx = first;
         bench.post(&CuMemFreeAsync { dptr, h_stream });
         assert_eq!(created.0.load(Ordering::Relaxed), 1);
-        // The memory can be unmapped only after the host function.
+        // Destroying the context waits for its memory, which can be unmapped only after the host
+        // function.
         bench.begin(7, &VcudaCtxDestroy { ctx: OTHER });
         let dptr = bench.alloc(64);
         bench.post(&CuMemFreeAsync { dptr, h_stream });

@@ -1,5 +1,5 @@
-//! Tests of the limits of contexts: which are allowed, and that a change of one is kept apart from
-//! the calls that depend on it.
+//! Tests of the limits of contexts: which of them a guest may set, and that a change of a limit is
+//! kept apart from the calls that depend on it.
 
 use super::charges::{OUT_OF_MEMORY, for_all_threads};
 use super::graph_charges::EXEC;
@@ -12,7 +12,7 @@ const SET: &str = "cuCtxSetLimit";
 const INSTANTIATE: &str = "cuGraphInstantiateWithFlags";
 const STACK: u32 = 0;
 
-/// A command to set a limit, without arguments.
+/// A command that sets a limit, but has no arguments.
 struct Malformed;
 
 impl Call<'_> for Malformed {
@@ -40,7 +40,8 @@ fn only_limits_whose_memory_is_bounded_can_be_set() {
         const UNSUPPORTED: u32 = CuError::UNSUPPORTED_LIMIT.0;
         const MIB: usize = super::MIB as usize;
         const MOST: usize = usize::MAX;
-        // Each limit with values, their results, and the charge afterwards in MiB.
+        // The values to set for one limit, each with the call's result and the charge afterwards in
+        // MiB.
         type Values = &'static [(usize, u32, u64)];
         let table: &[(u32, Values)] = &[
             (STACK, &[(1024, GOOD, 0), (MOST, OUT_OF_MEMORY, 0), (512, GOOD, 0)]),
@@ -86,7 +87,8 @@ fn only_limits_whose_memory_is_bounded_can_be_set() {
     });
 }
 
-/// Starts a change of the stack limit on guest thread 6, and returns when it has reached the driver.
+/// Starts a change of the stack limit on guest thread 6. Returns once the change has reached the
+/// driver, where it waits.
 fn changing(bench: &mut Bench, value: usize) -> crate::driver::stubs::Stopped {
     let stopped = stop_next(SET);
     bench.begin(6, &stack(value));
@@ -100,7 +102,7 @@ fn limits_of_a_context_are_set_one_at_a_time() {
         bench.set_quota(1 << 40);
         let first = changing(&mut bench, 8192);
         let second = stop_next(SET);
-        // A malformed change doesn't end the one in progress.
+        // A malformed change fails, and doesn't end the change that is in progress.
         bench.begin(8, &Malformed);
         bench.begin(7, &stack(512));
         assert!(!second.comes());
@@ -128,7 +130,7 @@ fn a_launch_waits_while_a_limit_of_its_context_changes() {
         let launches =
             |bench: &Bench| bench.session.gate.page.worker.launches.load(Ordering::Relaxed);
         assert_eq!(launches(&bench), 1);
-        // A memset depends on no limit.
+        // A memset doesn't depend on limits, so it runs during the change.
         let a = bench.alloc(4096);
         let fill = VcudaMemset {
             dst: a,
@@ -146,7 +148,8 @@ fn a_launch_waits_while_a_limit_of_its_context_changes() {
         assert_eq!(bench.ended(6), 0);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(launches(&bench), 2);
-        // The driver has freed the local memory, and the launch has allocated it again.
+        // The change has made the driver free the local memory, and the launch has made it allocate
+        // the memory again.
         assert_eq!(bench.charged("local"), full);
     });
 }
@@ -179,15 +182,15 @@ fn a_graph_is_instantiated_before_or_after_a_change_of_a_limit() {
         let writer = chain(&[add(f, &[])]);
         let (flags, blob, graph) = (0, BlobId(0), writer.as_bytes());
         let instantiate = VcudaGraphInstantiate { exec: EXEC, flags, blob, graph };
-        // The change has begun before the graph.
+        // First case: the change begins before the instantiation of the graph, which must wait.
         let (change, graph) = (changing(&mut bench, 1024), stop_next(INSTANTIATE));
         bench.begin(7, &instantiate);
         assert!(!graph.comes());
         drop((change, graph));
         assert_eq!((bench.ended(6), bench.ended(7)), (0, 0));
         assert_eq!(bench.charged("local"), full);
-        // This time, the instantiation begins before the change. Further calls wait behind the
-        // change.
+        // Second case: the instantiation begins before the change, which must wait. Later calls
+        // wait for the change.
         bench.good(&stack(1024));
         assert_eq!(bench.charged("local"), 0);
         let graph = stop_next(INSTANTIATE);

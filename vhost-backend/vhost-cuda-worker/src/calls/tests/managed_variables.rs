@@ -1,4 +1,4 @@
-//! Tests of managed variables that a hostile guest might ask for.
+//! Tests of managed variables, with requests that a hostile guest might make.
 
 use super::claims::library;
 use super::*;

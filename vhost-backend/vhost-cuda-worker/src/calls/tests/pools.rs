@@ -1,4 +1,5 @@
-//! Tests of memory pools: what they keep, what they release, and what is charged for them.
+//! Tests of memory pools: the memory that they keep, the memory that they release, and their
+//! charges.
 
 use super::gate::BLOCKING;
 use super::*;
@@ -27,7 +28,7 @@ impl Bench {
         self.good(&CuMemAllocFromPoolAsync { bytesize, pool, h_stream: STREAM }).dptr
     }
 
-    /// Waits until this much of the pool's memory is in use.
+    /// Waits until `bytes` bytes of the pool's memory are in use.
     fn in_use(&mut self, bytes: u64) {
         for _ in 0..10_000 {
             self.executor.poll();
@@ -39,7 +40,7 @@ impl Bench {
         panic!("never {bytes} bytes in use");
     }
 
-    /// Frees memory in the stream, and waits for the stream.
+    /// Frees memory in the test's stream, and waits for the stream.
     fn free_in_stream(&mut self, dptr: u64) {
         self.post(&CuMemFreeAsync { dptr, h_stream: STREAM });
         self.good(&CuStreamSynchronize { h_stream: STREAM });
@@ -57,7 +58,7 @@ fn a_pool_keeps_memory_charged_until_it_is_trimmed() {
         bench.free_in_stream(a);
         let amounts = [RESERVED, USED, THRESHOLD].map(|a| bench.attribute(POOL, a));
         assert_eq!((bench.used(), amounts), (10 * MIB, [10 * MIB, 0, 32 * MIB]));
-        // The guest can't use the memory that the pool keeps.
+        // The guest can't use freed memory that the pool keeps.
         let copy = VcudaCopyIn { dst: a, data: &[1; 8], h_stream: STREAM };
         bench.post(&copy);
         assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);

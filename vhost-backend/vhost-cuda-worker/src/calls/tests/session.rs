@@ -78,11 +78,12 @@ fn copies_go_through_the_arena_and_between_registered_memory() {
         let len = 1 << 20;
         let device = bench.alloc(len);
         let pattern: Vec<u8> = (0..len).map(|i| (i * 7 + i / 251) as u8).collect();
-        // SAFETY: the arena is longer than both copies, and nobody else uses it.
+        // SAFETY: the arena is longer than both copies together, and nothing else accesses it.
         unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), bench.arena, len) };
         bench.good(&VcudaCopyInStaged { dst: device, arena: 0, len, h_stream: StreamId(0) });
         bench.good(&VcudaCopyOutStaged { src: device, arena: MIB, len, h_stream: StreamId(0) });
-        // SAFETY: as above.
+        // SAFETY: the arena is longer than both copies together. The copy to it has ended, so
+        // nothing else accesses it.
         let back = unsafe { std::slice::from_raw_parts(bench.arena.wrapping_add(len), len) };
         assert!(back == pattern);
         for arena in [3 * MIB + 1, u64::MAX, u64::MAX - 4096] {
@@ -96,7 +97,7 @@ fn copies_go_through_the_arena_and_between_registered_memory() {
         assert_eq!(bench.good(&register).dptr, vaddr);
         bench.post(&VcudaCopy { dst: vaddr, src: device, len, h_stream: StreamId(0) });
         bench.good(&CuStreamSynchronize { h_stream: StreamId(0) });
-        // SAFETY: the region is mapped there, and the copy has ended.
+        // SAFETY: the region is mapped at this address, and the copy to it has ended.
         let host = unsafe { std::slice::from_raw_parts(vaddr as *const u8, len) };
         assert!(host == pattern);
         bench.good(&VcudaHostUnregister { vaddr });
@@ -134,7 +135,7 @@ fn registered_memory_of_several_regions_can_lie_in_one_page() {
         };
         bench.post(&memset(a, 1));
         bench.post(&memset(c, 3));
-        // Memory in the other region stays registered.
+        // Detaching a region unregisters only the memory in that region.
         bench.good(&VcudaHostUnregister { vaddr: third.0 });
         let (told, unmapped) = std::sync::mpsc::channel();
         let region = bench.session.regions.detach(3, move || told.send(()).unwrap()).unwrap();
@@ -154,7 +155,7 @@ fn registered_memory_of_several_regions_can_lie_in_one_page() {
     });
 }
 
-/// Keeps the mirrors of these guest threads busy until the returned sender is dropped.
+/// Keeps the mirrors of these guest threads busy until the caller drops the returned sender.
 fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
     let (go, until) = std::sync::mpsc::channel();
     let until = Arc::new(Mutex::new(until));
@@ -193,7 +194,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         };
         let soon = std::time::Duration::from_secs(10);
 
-        // A guest thread without a context can also unregister the memory.
+        // A guest thread without a current context can unregister the memory, too.
         region(&mut bench, 2);
         bench.ctx = ContextId(0);
         bench.good(&VcudaHostUnregister { vaddr });
@@ -201,7 +202,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         bench.good(&register);
         detach(&mut bench, 2).recv_timeout(soon).unwrap();
 
-        // Detaching also works while the guest keeps all its mirrors busy.
+        // A region can be detached even while the guest keeps all its mirrors busy.
         region(&mut bench, 3);
         let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32 - 1);
         let last = keep_busy(&bench, 5..6);
@@ -209,7 +210,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         drop((go, last));
         region(&mut bench, 4);
 
-        // While a context is being destroyed, the memory stays mapped.
+        // While a context is being destroyed, the region's memory stays mapped.
         let go = keep_busy(&bench, 5..6);
         let mut writer = Writer::new();
         VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) }.encode(&mut writer);
@@ -319,8 +320,8 @@ fn addresses_outside_the_session_are_refused() {
     });
 }
 
-/// The driver treats a pitch of 0 as that of rows without gaps, so the rows would reach beyond the
-/// memory that was checked.
+/// A copy with a pitch of 0 must be refused. The driver would treat it as rows without gaps, so the
+/// copy would go beyond the memory that was checked.
 #[test]
 fn rows_that_overlap_are_refused() {
     alone("rows_that_overlap_are_refused", |mut bench| {
@@ -356,8 +357,8 @@ fn rows_that_overlap_are_refused() {
     });
 }
 
-/// The driver follows the pointer in a wrapper, which a guest could direct to anything in the
-/// worker's memory.
+/// A wrapper that points to a fatbin must be refused. The driver follows the pointer, with which a
+/// guest could refer to anything in the worker's memory.
 #[test]
 fn a_wrapper_of_a_fatbin_is_refused() {
     alone("a_wrapper_of_a_fatbin_is_refused", |mut bench| {
@@ -459,7 +460,7 @@ fn the_quota_holds_and_freed_memory_can_be_allocated_again() {
         assert_eq!(bench.used(), 2 * MIB);
         assert_eq!(bench.call(&CuMemFreeV2 { dptr: large }).0, CuError::INVALID_VALUE.0);
         assert_eq!(bench.alloc((QUOTA - 2 * MIB) as usize), large);
-        // Destroying the context frees everything in it.
+        // Destroying the context frees all memory that was allocated in it.
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, CuError::INVALID_CONTEXT.0);
@@ -501,7 +502,8 @@ fn stream_ordered_memory_is_freed_when_its_stream_reaches_the_free() {
             assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
         }
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
-        // All memory can be allocated again: the allocation waits for memory that is being freed.
+        // All memory can be allocated again, because the allocation waits for memory that is still
+        // being freed.
         let all = bench.alloc(QUOTA as usize);
         bench.good(&CuMemFreeV2 { dptr: all });
         let start = std::time::Instant::now();
@@ -523,7 +525,8 @@ fn memory_stays_reusable_after_a_stream_ordered_free_until_a_wait() {
             let start = std::time::Instant::now();
             bench.post(&CuMemFreeAsync { dptr, h_stream });
             let pending = bench.executor.poll();
-            // On a busy machine, the memory may have been kept for its full time.
+            // Try several times, because on a busy machine, the time for which memory stays
+            // reusable may already be over.
             tries += 1;
             if start.elapsed().as_micros() < 500 {
                 assert_ne!(pending, Pending::Nothing, "the memory was freed at once");
@@ -555,7 +558,8 @@ fn memory_freed_in_another_contexts_default_stream_is_not_reused() {
             bench.ctx = first;
             let other = bench.good(&alloc).dptr;
             bench.post(&CuMemFreeAsync { dptr: other, h_stream: StreamId(0) });
-            // Later, the memory has been freed, and the new allocation can have its address.
+            // Compare only if little time has passed. Later, the freed memory has been unmapped,
+            // and its address may be used for the new allocation.
             if start.elapsed().as_micros() < 500 {
                 assert_ne!(other, dptr);
                 break;
@@ -576,7 +580,7 @@ fn invalid_commands_are_answered_with_errors() {
                 assert_ne!(result, 0, "{} took rubbish", entry.name);
             }
         }
-        // The session still works afterwards.
+        // After all these invalid commands, the session still works.
         let device = bench.alloc(16);
         bench.good(&VcudaCopyOut { src: device, len: 16, h_stream: StreamId(0) });
         let blob = VcudaBlobPut { blob: BlobId(9), total: 1 << 40, offset: 0, data: &[1] };
@@ -606,10 +610,11 @@ fn the_facts_match_the_devices() {
     });
 }
 
-/// Returns a fatbin with an entry of `len` zeros, compressed by LZ4.
+/// Returns a fatbin with an entry that consists of `len` zeros, compressed by LZ4 to a much smaller
+/// size.
 fn bomb(len: usize) -> Vec<u8> {
-    // The LZ4 block consists of a zero, a match that repeats it 19 times or more, and five
-    // literals.
+    // The LZ4 block consists of a zero byte, a match that repeats it `19 + more` times, and five
+    // literal zeros.
     let more = len - 1 - 19 - 5;
     let mut block = vec![0x1f, 0, 1, 0];
     block.resize(block.len() + more / 255, 255);
@@ -623,7 +628,7 @@ fn bomb(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns the most memory that this process has had, in bytes.
+/// Returns the largest amount of memory that this process has used so far, in bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -656,7 +661,7 @@ fn images_on_many_threads_share_a_budget_of_host_memory() {
             bench.begin(thread, &load);
         }
         for thread in THREAD..THREAD + THREADS {
-            // The entry isn't a cubin.
+            // The load fails in the end, because the entry isn't a cubin.
             assert_eq!(bench.ended(thread), CuError::INVALID_IMAGE.0);
         }
         let more = peak() - before;
@@ -674,7 +679,7 @@ fn errors_of_calls_that_end_objects_are_not_reported_at_other_calls() {
         bench.post(&VcudaGraphValuesDestroy { values: 9.into() });
         bench.post(&CuMemFreeAsync { dptr: 4096, h_stream: StreamId(0) });
         assert_eq!(bench.posted_error(), 0);
-        // Work that can't be queued is.
+        // In contrast, the error of a command that queues work is reported.
         let record =
             CuEventRecordWithFlags { h_event: EventId(9), h_stream: StreamId(0), flags: 0 };
         bench.post(&record);

@@ -6,9 +6,9 @@ const INVALID: u32 = CuError::INVALID_VALUE.0;
 const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
 const FILE: u32 = 1;
 const SIZE: usize = 4 * MIB as usize;
-/// The names of things of another session.
+/// The name under which another session exports an object.
 const THEIRS: Token = [1, 2, 3, 4];
-/// The number of another session's shared memory.
+/// The id of the share that belongs to another session's memory.
 const SHARE: u64 = 1000;
 
 impl Bench {
@@ -21,19 +21,20 @@ impl Bench {
         (result, answer.ptr)
     }
 
-    /// Returns how often the session holds shared memory.
+    /// Returns the number of times that sessions hold the shared memory `share`.
     fn holds(&self, share: u64) -> u64 {
         self.account.lock().unwrap().shares.get(&share).map_or(0, |(_, holds)| *holds)
     }
 
     fn exported(&self) -> usize {
-        // Wait until the device process has handled all earlier messages.
+        // Make a request and wait for its answer, so that the device process has handled all
+        // earlier messages.
         assert_eq!(self.session.exchange.import([0; 4]), None);
         self.exports.lock().unwrap().things.len()
     }
 
-    /// Lets another session export memory of `bytes` bytes, for which the ledger has charged
-    /// `charged` bytes.
+    /// Makes another session export memory of `bytes` bytes, for which `charged` bytes are charged
+    /// in the ledger.
     fn theirs(&mut self, bytes: u64, charged: u64) {
         let thing =
             Exported::Memory { share: SHARE, device: 0, bytes, handle_types: 0, compression: 0 };
@@ -59,12 +60,12 @@ fn exported_memory_stays_charged_until_it_is_freed() {
         assert_eq!(second.size, 512);
         assert_ne!(second.token, first.token);
         assert_eq!((bench.used(), bench.charged("memory"), bench.exported()), (used, 0, 2));
-        // A session can't open its own memory.
+        // A session can't open an allocation that it exports itself.
         let own = bench.open(first.token, 0, first.size).0;
         assert_eq!(own, CuError::INVALID_CONTEXT.0);
         bench.good(&CuMemFreeV2 { dptr: large });
         assert_eq!((bench.used(), bench.exported()), (2 * MIB, 1));
-        // A small allocation's block stays as long as anything in it is in use.
+        // The block of a small allocation stays exported as long as any allocation in it is in use.
         let other = bench.alloc(512);
         let third = bench.export(other);
         assert_eq!((third.token, third.size), (second.token, 512));
@@ -99,7 +100,7 @@ fn exported_memory_of_a_pool_stays_charged_until_the_pool_releases_it() {
             bench.post(&CuMemFreeAsync { dptr, h_stream: stream });
         }
         bench.good(&CuStreamSynchronize { h_stream: stream });
-        // The pool keeps the memory, but the guest can't export it.
+        // After the frees, the pool keeps the memory, but the guest can't export it.
         assert_eq!(bench.call(&VcudaIpcGetMemHandle { ptr: large }).0, INVALID);
         assert_eq!((bench.used(), bench.exported()), (SIZE as u64, 1));
         bench.good(&CuMemPoolDestroy { pool });
@@ -155,7 +156,7 @@ fn imported_memory_is_held_while_it_is_open() {
         bench.post(&VcudaCopyIn { dst: ptr, data: &[7; 16], h_stream: StreamId(0) });
         let out = VcudaCopyOut { src: ptr, len: 16, h_stream: StreamId(0) };
         assert_eq!(bench.good(&out).data, [7; 16]);
-        // Only the opened part can be used.
+        // Calls can use only the part of the memory that was opened.
         for src in [ptr - 16, ptr + 8192 - 8] {
             let out = VcudaCopyOut { src, len: 16, h_stream: StreamId(0) };
             assert_eq!(bench.call(&out).0, INVALID);
@@ -166,7 +167,7 @@ fn imported_memory_is_held_while_it_is_open() {
         assert_eq!(bench.holds(SHARE), 1);
         assert_eq!(bench.call(&VcudaIpcCloseMemHandle { dptr: ptr }).0, INVALID, "closed twice");
         assert_eq!(bench.call(&out).0, INVALID);
-        // Memory that is open when its context is destroyed is closed.
+        // When a context is destroyed, memory that is open in it is closed.
         assert_eq!(bench.open(THEIRS, 0, 16).0, 0);
         assert_eq!(bench.holds(SHARE), 2);
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
@@ -190,28 +191,28 @@ fn forged_handles_and_false_exports_are_refused() {
         }
         let event = VcudaIpcOpenEventHandle { event: EventId(700), token: THEIRS };
         assert_eq!(bench.call(&event).0, CuError::MAP_FAILED.0, "memory isn't an event");
-        // The ledger has another length.
+        // An import fails if the ledger has another length for the memory than the exporter claims.
         for charged in [size / 2, 2 * size] {
             bench.theirs(size, charged);
             assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
         }
-        // Memory whose length isn't a multiple of the granularity can't be imported.
+        // An import fails if the memory's length isn't a multiple of the granularity.
         for bytes in [0, 4096, size + 1] {
             bench.theirs(bytes, bytes);
             assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
         }
-        // The exporter sends another file, or none.
+        // An import fails if the exporter sends another file, or none.
         bench.theirs(size, size);
         bench.exports.lock().unwrap().files.insert(THEIRS, memory(5));
         assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
         bench.exports.lock().unwrap().files.remove(&THEIRS);
         assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
-        // The memory has been freed.
+        // An import fails if the memory has been freed.
         bench.theirs(size, size);
         bench.account.lock().unwrap().shares.remove(&SHARE);
         assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
         bench.account.lock().unwrap().shares.insert(SHARE, (size, 1));
-        // A device that the session doesn't have.
+        // An import fails if the memory is on a device that the session doesn't have.
         for device in [1, 77, u32::MAX] {
             let (share, bytes) = (SHARE, size);
             let thing = Exported::Memory { share, device, bytes, handle_types: 0, compression: 0 };
@@ -236,7 +237,7 @@ fn physical_memory_is_kept_by_its_export() {
         bench.good(&CuMemRelease { handle });
         assert_eq!(bench.call(&VcudaMemExport { handle }).0, INVALID, "the handle is released");
         assert_eq!((bench.used(), bench.exported()), (SIZE as u64, 1));
-        // The session can import its own memory, but not export it again.
+        // Physical memory of another session can be imported, but not exported again.
         bench.theirs(SIZE as u64, SIZE as u64);
         let imported = bench.good(&VcudaMemImport { token: THEIRS }).handle;
         assert_eq!(bench.holds(SHARE), 2);
@@ -262,13 +263,14 @@ fn a_wait_for_another_sessions_event_does_not_use_the_gpu() {
         let (ours, event) = (EventId(610), EventId(611));
         bench.streams();
         bench.grant(Mode::Window, 1_000_000);
-        // CU_EVENT_INTERPROCESS and CU_EVENT_DISABLE_TIMING.
+        // The flags are CU_EVENT_INTERPROCESS and CU_EVENT_DISABLE_TIMING.
         bench.post(&CuEventCreate { ph_event: ours, flags: 4 | 2 });
         let token = bench.good(&VcudaIpcGetEventHandle { event: ours }).token;
         assert_eq!(bench.good(&VcudaIpcGetEventHandle { event: ours }).token, token);
         let own = bench.call(&VcudaIpcOpenEventHandle { event, token });
         assert_eq!(own.0, CuError::INVALID_CONTEXT.0);
-        // In place of the other session, another stream records the event later.
+        // Another stream of this session records the event later. It takes the place of the other
+        // session.
         bench.post(&VcudaHostFunc { h_stream: StreamId(super::gate::BLOCKING), token: 42 });
         let record = CuEventRecordWithFlags {
             h_event: ours,

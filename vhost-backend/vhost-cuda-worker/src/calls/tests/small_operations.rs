@@ -1,4 +1,5 @@
-//! Tests of operations that run outside of windows until they have taken some of the GPU's time.
+//! Tests of operations that may run outside of the VM's windows until they have taken a certain
+//! amount of GPU time.
 
 use protocol::ids::{ArrayId, MipmapId, ModuleId};
 
@@ -35,7 +36,7 @@ fn modules_with_large_variables_wait_for_a_window_and_are_charged() {
             assert_eq!((bench.ended(THREAD + 1), bench.held()), (0, 0));
             let charged = copied(&bench) - before;
             assert!((720_000..750_000).contains(&charged), "{charged} ns for 1 MiB, and 500 GB/s");
-            // If the scheduler ends the session meanwhile, nothing waits any longer.
+            // If the scheduler ends the session, calls stop waiting for a window.
             bench.grant(Mode::Closed, 0);
             bench.begin(THREAD + 1, &load(802, &large));
             bench.until("it waits", |bench| bench.held() == 1);
@@ -46,7 +47,8 @@ fn modules_with_large_variables_wait_for_a_window_and_are_charged() {
     );
 }
 
-/// Makes `free` calls while the gate is closed, and then one that must wait for the VM's window.
+/// Makes `free` calls while the gate is closed, which needn't wait, and then one call that must
+/// wait for the VM's window.
 fn waits_after<'a, C: Call<'a>>(bench: &mut Bench, free: usize, call: impl Fn(usize) -> C)
 where
     C::Answer: Default,
@@ -62,7 +64,7 @@ where
     assert_eq!((bench.ended(THREAD + 1), bench.held()), (0, 0));
     let charged = bench.gpu().copied_ns.load(Ordering::Relaxed) - before;
     assert!(charged >= 500_000, "charged for all of them, {charged} ns");
-    // From now on, other calls may run at once again.
+    // The session has paid for all calls, so the next call may run at once again.
     bench.grant(Mode::Closed, 0);
     bench.good(&call(free + 1));
 }
@@ -120,13 +122,14 @@ fn the_driver_does_not_reset_the_l2_cache() {
     });
 }
 
-/// The driver clears this much memory in the time after which a session has to wait.
+/// The number of bytes that the driver clears in the GPU time that a session may owe before it must
+/// wait.
 const CLEARED: usize = 2_000_000_000;
 const PART: usize = 256 << 20;
 
-/// With the gate closed, creates and frees memory in parts until the driver has cleared so much that
-/// a free must wait for the VM's window, and is charged. `create` returns the call that frees the part
-/// with this number.
+/// With the gate closed, creates and frees parts of memory until the driver has cleared so much
+/// that the next free must wait for the VM's window. Checks that the free waits and is charged.
+/// `create` creates the part with the given number, and returns the call that frees it.
 fn frees_wait<'a, C: Call<'a>>(mut bench: Bench, create: impl Fn(&mut Bench, u64) -> C)
 where
     C::Answer: Default,
@@ -143,7 +146,7 @@ where
     bench.begin(THREAD + 1, &free);
     bench.until("it waits", |bench| bench.held() == 1);
     let used = bench.used();
-    // The session can still allocate.
+    // While the free waits, the session can still allocate.
     create(&mut bench, 101);
     assert!(bench.used() > used);
     bench.grant(Mode::Window, 1_000_000);
@@ -153,7 +156,7 @@ where
         (530_000..680_000).contains(&charged),
         "{charged} ns for 2 GiB, and perhaps one more part"
     );
-    // A VM that has the GPU to itself owes nothing later.
+    // A VM that has the GPU to itself doesn't run up a debt of GPU time for later.
     bench.grant(Mode::Unlimited, 0);
     for number in 200..220 {
         let free = create(&mut bench, number);

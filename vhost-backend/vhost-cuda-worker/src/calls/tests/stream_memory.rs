@@ -1,4 +1,4 @@
-//! Tests of stream memory operations, mainly of streams that wait for a value.
+//! Tests of stream memory operations, mainly those with which a stream waits for a value.
 
 use super::gate::FREE;
 use super::*;
@@ -41,11 +41,11 @@ fn a_stream_that_waits_for_a_value_does_not_use_the_gpu() {
             bench.fill(a, value as u8, 256, FREE);
             bench.until("it waits", Bench::stalled);
             assert!(bench.is_active());
-            // Other calls go on, in this stream too.
+            // Other calls continue while a stream waits, even calls for the same stream.
             assert_eq!(bench.stream_query(FREE), CuError::NOT_READY.0);
             bench.good(&CuMemGetInfoV2 {});
             bench.begin(THREAD + 1, &CuStreamSynchronize { h_stream: StreamId(FREE) });
-            // The write waits for the next window.
+            // The gate holds the write of the value until the next window.
             bench.grant(Mode::Closed, 0);
             bench.write_value(flag, value, 0);
             assert_eq!(bench.held(), 1);
@@ -124,7 +124,8 @@ fn streams_and_contexts_end_while_a_stream_waits() {
         bench.fill(flag + 8, 3, 1, FREE);
         bench.until("it waits", Bench::stalled);
         bench.post(&CuStreamDestroyV2 { h_stream: StreamId(FREE) });
-        // The destroyed stream's work may use the GPU at any time.
+        // Once a waiting stream is destroyed, its work counts as running, because it may use the
+        // GPU at any time.
         bench.until("it counts as running", |bench| bench.is_active() && !bench.stalled());
         bench.write_value(flag, 1, 0);
         bench.until("it has ended", |bench| !bench.is_active());

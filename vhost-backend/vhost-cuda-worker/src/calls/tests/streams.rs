@@ -1,4 +1,4 @@
-//! Tests of full streams, kernel output, host functions, and stream attributes.
+//! Tests of streams with many commands, kernel output, host functions, and stream attributes.
 
 use super::*;
 use protocol::ids::{BlobId, KernelId, LibraryId, StreamId};
@@ -16,7 +16,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
             });
         }
         bench.post(&VcudaHostFunc { h_stream: StreamId(500), token: 42 });
-        // Behind the host function, queue more commands than a channel can take, and large copies.
+        // After the host function, queue more commands than a channel can hold, and large copies.
         for i in 0..3000 {
             bench.launch(f, a, a, a, 1, 500);
             if i % 10 == 0 {
@@ -26,7 +26,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
         bench.run_host_func(42);
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
         let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: StreamId(500) }).data;
-        // After the last copy, 9 launches have each doubled the first float.
+        // The last copy is followed by 9 launches, each of which doubles the first float.
         let expected = f32::from_le_bytes([2990_u32 as u8; 4]) * 512.0;
         assert_eq!(last[..4], expected.to_le_bytes());
         for i in 0..4000 {
@@ -45,7 +45,8 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let a = bench.alloc(16);
-        // The guest runs the host function in stream 504 first.
+        // Stream 504 reaches its host function first, so the guest gets that function to run until
+        // it has finished it.
         for h_stream in [504, 500, 501, 502, 503] {
             let ph_stream = h_stream;
             bench.post(&CuStreamCreateWithPriority {
@@ -56,7 +57,8 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
             bench.post(&VcudaHostFunc { h_stream: StreamId(h_stream), token: h_stream });
             assert_eq!(bench.host_func(), 504);
         }
-        // Fill the driver, but queue too few commands in each stream for a mark.
+        // Queue so many commands that the driver counts as full, but too few in each stream for a
+        // mark.
         for h_stream in 500..504 {
             for _ in 0..206 {
                 bench.launch(f, a, a, a, 1, h_stream);
@@ -65,7 +67,7 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
         for _ in 0..10 {
             bench.launch(f, a, a, a, 1, 504);
         }
-        // Stream 504 becomes empty first, and the worker notices that.
+        // Stream 504 becomes empty before the others. The worker must notice that.
         bench.run_host_func(504);
         for _ in 0..100 {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -83,7 +85,7 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
 fn untaken_kernel_output_is_bounded() {
     use std::os::fd::{AsRawFd, BorrowedFd};
     alone("untaken_kernel_output_is_bounded", |mut bench| {
-        // SAFETY: the standard output stays open.
+        // SAFETY: standard output stays open, because nothing in this process closes descriptor 1.
         let out = unsafe { BorrowedFd::borrow_raw(1) };
         let mut file = std::fs::File::from(out.try_clone_to_owned().unwrap());
         std::io::Write::write_all(&mut file, &vec![b'x'; 40 << 20]).unwrap();
@@ -109,7 +111,7 @@ fn kernel_output_is_reported_and_fetched() {
             log_max: 0,
         };
         bench.good(&load);
-        // cudart makes this call before it creates a context.
+        // cudart makes this call without a current context, before it creates one.
         let ctx = std::mem::take(&mut bench.ctx);
         bench.good(&VcudaLibraryGetKernels {
             p_kernel: KernelId(901),
@@ -160,24 +162,25 @@ fn attributes_of_streams_are_set_for_each_stream() {
             let param = value(first);
             bench.call(&CuStreamSetAttribute { h_stream: StreamId(h_stream), attr, param }).0
         };
-        // The synchronization policy is automatic at first. Then it is set to blocking in one
-        // stream.
+        // The attribute is the synchronization policy. At first, it's automatic in all streams.
+        // Then it's set to blocking in one stream.
         assert_eq!(get(&mut bench, 500, 3).1.value, value(1));
         assert_eq!(set(&mut bench, 500, 3, 4), 0);
         assert_eq!(get(&mut bench, 500, 3).1.value, value(4));
         for default_stream in 0..3 {
             assert_eq!(get(&mut bench, default_stream, 3).1.value, value(1));
         }
-        // The driver refuses the value (CUDA_ERROR_INVALID_VALUE), and stream 501 doesn't exist
+        // The driver refuses the value 77 (CUDA_ERROR_INVALID_VALUE). Stream 501 doesn't exist
         // (CUDA_ERROR_INVALID_HANDLE).
         assert_eq!(set(&mut bench, 500, 3, 77), 1);
         assert_eq!(get(&mut bench, 501, 3).0, 400);
-        // The attributes for memory synchronization domains can be set and read.
+        // The two attributes for memory synchronization domains (9 and 10) can be set and read.
         assert_eq!(set(&mut bench, 2, 9, 0x0203), 0);
         assert_eq!(get(&mut bench, 2, 9).1.value, value(0x0203));
         assert_eq!(set(&mut bench, 2, 10, 1), 0);
         assert_eq!(get(&mut bench, 2, 10).1.value, value(1));
-        // The memory of an access policy window must be the session's. The window is empty at first.
+        // An access policy window may contain only memory of the session. At first, the window is
+        // empty.
         let memory = bench.alloc(4096);
         let window = |bench: &mut Bench, address, len| {
             let param = [address, len, 1.0f32.to_bits().into(), 0, 0, 0, 0, 0];
@@ -191,7 +194,8 @@ fn attributes_of_streams_are_set_for_each_stream() {
         assert_eq!(window(&mut bench, memory, 4096), 0);
         assert_eq!(get(&mut bench, 500, 1).1.value[..2], [memory, 4096]);
         assert_eq!(window(&mut bench, 0, 0), 0);
-        // Completion events fail with CUDA_ERROR_NOT_SUPPORTED.
+        // The worker doesn't support the attribute for completion events
+        // (CUDA_ERROR_NOT_SUPPORTED).
         assert_eq!(set(&mut bench, 500, 12, 0x1000), 801);
         assert_eq!(get(&mut bench, 500, 12).0, 801);
     });
@@ -202,7 +206,7 @@ fn calls_without_a_stream_return_the_results_of_the_driver() {
     alone("calls_without_a_stream_return_the_results_of_the_driver", |mut bench| {
         bench.good(&CuProfilerStart {});
         bench.good(&CuProfilerStop {});
-        // softgpu has no LUIDs, and only one device.
+        // softgpu has only one device, and no LUIDs.
         assert_eq!(bench.call(&CuDeviceGetLuid { dev: 0 }).0, 801);
         assert_eq!(bench.call(&CuDeviceGetLuid { dev: 9 }).0, 101);
         let width = |dev| CuDeviceGetTexture1DLinearMaxWidth { format: 1, num_channels: 4, dev };

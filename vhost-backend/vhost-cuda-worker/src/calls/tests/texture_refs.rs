@@ -1,4 +1,5 @@
-//! Tests of texture references and surface references that a hostile guest might ask for.
+//! Tests of texture references and surface references, with requests that a hostile guest might
+//! make.
 
 use super::claims::module;
 use super::*;
@@ -23,7 +24,7 @@ fn get(texref: u64, hmod: u64) -> VcudaModuleGetTexRef<'static> {
     VcudaModuleGetTexRef { texref: TexRefId(texref), hmod: ModuleId(hmod), name: "image" }
 }
 
-/// Binds a reference to an array or to linear memory.
+/// Returns a call that binds a texture reference to an array or, if `array` is 0, to linear memory.
 pub(super) fn bind(texref: u64, array: u64, address: u64) -> VcudaTexRefBind {
     let resource = TextureResource {
         kind: if array == 0 { LINEAR } else { 0 },
@@ -86,7 +87,7 @@ fn a_reference_reads_only_memory_of_the_session() {
         bench.good(&bind(2, 5, 0));
         bench.good(&VcudaArrayDestroy { array: ArrayId(5) });
         assert_eq!(bench.call(&bind(2, 5, 0)).0, INVALID_HANDLE);
-        // The driver still has the destroyed array in the reference.
+        // The driver's texture reference still contains the array, which has been destroyed.
         bench.good(&bind(2, 0, memory));
         bench.good(&create(6));
         bench.good(&bind(2, 6, 0));

@@ -1,5 +1,5 @@
-//! Tests of texture objects and surface objects: what they cost, and objects that a hostile guest
-//! might ask for.
+//! Tests of texture objects and surface objects: their cost, and requests that a hostile guest
+//! might make.
 
 use super::*;
 use protocol::ids::{ArrayId, MipmapId};
@@ -9,16 +9,16 @@ const INVALID: u32 = CuError::INVALID_VALUE.0;
 const INVALID_HANDLE: u32 = CuError::INVALID_HANDLE.0;
 const ILLEGAL_ADDRESS: u32 = CuError::ILLEGAL_ADDRESS.0;
 const FLOAT: u32 = 0x20;
-/// `CUDA_ARRAY3D_SURFACE_LDST`.
+/// CUDA_ARRAY3D_SURFACE_LDST.
 const SURFACE: u32 = 2;
 const ARRAY: u32 = 0;
 const MIPMAP: u32 = 1;
 const LINEAR: u32 = 2;
 const PITCHED: u32 = 3;
-/// The width and height of the arrays.
+/// The width and height of the arrays, in elements.
 const SIDE: u64 = 8;
 
-/// `read(texture, _, to, _)`: stores the texel at (3, 4).
+/// PTX text with the kernel `read(texture, _, to, _)`, which stores the texel at (3, 4) in `to`.
 const READ: &[u8] = br"
 .version 7.0
 .target sm_70
@@ -67,7 +67,7 @@ pub(super) fn resource(kind: u32) -> TextureResource {
 }
 
 pub(super) fn texture(resource: TextureResource) -> VcudaTextureCreate {
-    // All address modes are `CU_TR_ADDRESS_MODE_CLAMP`, and coordinates are not normalized.
+    // All address modes are CU_TR_ADDRESS_MODE_CLAMP, and the coordinates aren't normalized.
     let mut texture = [0; 26];
     texture[..3].fill(1);
     VcudaTextureCreate { resource, texture, has_view: 0, view: [0; 14] }
@@ -93,7 +93,7 @@ fn objects_charge_nothing_and_belong_to_their_context() {
         let first = bench.ctx;
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
-        // Neither another context's objects nor made-up ones can be destroyed.
+        // The guest can destroy neither another context's objects nor objects that don't exist.
         for object in [t, s, 0, 1, t + 1, t ^ 1 << 40, u64::MAX] {
             assert_eq!(bench.call(&VcudaTextureDestroy { object }).0, INVALID, "{object:#x}");
             assert_eq!(bench.call(&VcudaSurfaceDestroy { object }).0, INVALID, "{object:#x}");
@@ -126,7 +126,7 @@ fn textures_begin_in_memory_of_the_session() {
             pitch,
             ..resource(PITCHED)
         };
-        // As in NVIDIA's driver, a texture may end beyond the allocation.
+        // As with NVIDIA's driver, a texture in linear memory may end beyond the allocation.
         for bytes in [0, len, 4 << 20, u64::MAX] {
             bench.texture(linear(a, bytes));
         }
@@ -192,8 +192,8 @@ fn a_texture_can_outlive_its_array() {
         bench.launch(1002, object, 0, to, 1, 0);
         let answer = bench.good(&VcudaCopyOut { src: to, len: 4, h_stream: StreamId(0) });
         assert_eq!(answer.data, (4.0 * SIDE as f32 + 3.0).to_le_bytes());
-        // After the array has been destroyed, a kernel may read anything through the object, or
-        // fault. Only this session may be affected.
+        // Once the array has been destroyed, a kernel that uses the object may read anything, or
+        // fault. The worker must not crash, and only this session may be affected.
         bench.good(&VcudaArrayDestroy { array: ArrayId(1) });
         assert_eq!(bench.call(&texture(resource(ARRAY))).0, INVALID_HANDLE);
         bench.launch(1002, object, 0, to, 1, 0);

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// The number of the first of the threads that exit. They only post calls.
+/// The number of the first guest thread of those that exit. These threads only post calls.
 const FIRST: u32 = 1000;
 const MANY: u32 = 2000;
 
 impl Bench {
-    /// Executes a command of a guest thread.
+    /// Executes a call of the guest thread `thread`.
     fn execute_on<'a, C: Call<'a>>(&mut self, thread: u32, call: &C, flags: u32) {
         let mut args = Writer::new();
         call.encode(&mut args);
@@ -18,7 +18,7 @@ impl Bench {
         self.execute(&Command { opcode, thread, ctx, args: args.as_bytes() }, reply);
     }
 
-    /// Posts a memset in the per-thread default stream of a guest thread.
+    /// Posts a memset in the per-thread default stream of the guest thread `thread`.
     fn set_on(&mut self, thread: u32, dst: u64) {
         let (width, height, h_stream) = (1, 1, StreamId::PER_THREAD);
         let value = thread;
@@ -26,7 +26,7 @@ impl Bench {
         self.execute_on(thread, &set, 0);
     }
 
-    /// Waits until the per-thread default stream of a guest thread is empty.
+    /// Waits until the per-thread default stream of the guest thread `thread` is empty.
     fn wait_on(&mut self, thread: u32) {
         let query = CuStreamQuery { h_stream: StreamId::PER_THREAD };
         let start = std::time::Instant::now();
@@ -55,7 +55,7 @@ fn threads_that_exit_leave_their_streams_to_others() {
             bench.end_thread(thread);
         }
         assert_eq!((bench.posted_error(), bench.charged("stream")), (0, 0));
-        // Nothing needs a stream in these threads.
+        // These threads don't use any stream before they exit.
         (FIRST..FIRST + MANY).for_each(|thread| bench.end_thread(thread));
         assert_eq!(bench.posted_error(), 0);
     });
@@ -80,7 +80,7 @@ fn threads_whose_end_is_not_reported_take_a_limited_number_of_streams() {
 fn a_full_quota_leaves_threads_the_empty_streams_of_others() {
     alone("a_full_quota_leaves_threads_the_empty_streams_of_others", |mut bench| {
         let memory = bench.alloc(16);
-        // The first thread gets one of the streams for which a context has room.
+        // The first thread gets one of the few streams for which every context has room.
         bench.set_on(FIRST, memory);
         bench.wait_on(FIRST);
         bench.set_quota(bench.used());
@@ -101,11 +101,11 @@ fn work_of_a_thread_that_has_exited_runs_and_its_stream_is_not_used_meanwhile() 
         bench.execute_on(FIRST, &wait, 0);
         bench.set_on(FIRST, memory);
         bench.end_thread(FIRST);
-        // The stream of another thread isn't behind the host function.
+        // Another thread gets another stream, which doesn't wait for the host function.
         bench.set_on(FIRST + 1, memory + 4);
         bench.wait_on(FIRST + 1);
-        // A new thread with the number of the exited one gets a stream that isn't behind the host
-        // function, either.
+        // A new thread with the same number as the exited one gets another stream, which doesn't
+        // wait for the host function, either.
         bench.set_on(FIRST, memory + 8);
         bench.wait_on(FIRST);
         bench.run_host_func(42);

@@ -1,4 +1,4 @@
-//! Tests of addresses and physical memory that the guest manages itself.
+//! Tests of addresses and physical memory that the guest itself manages.
 
 use super::gate::FREE;
 use super::*;
@@ -30,7 +30,7 @@ impl Bench {
         }
     }
 
-    /// Creates a chunk of memory and maps it at an address. Returns its handle.
+    /// Creates a chunk of physical memory, and maps it at `ptr`. Returns its handle.
     fn map(&mut self, ptr: u64) -> u64 {
         let (result, handle) = self.create(CHUNK);
         assert_eq!(result, 0);
@@ -65,7 +65,7 @@ fn a_segment_grows_and_shrinks_within_the_quota() {
         assert_eq!(bench.charged("memory"), QUOTA);
         assert_eq!(bench.good(&CuMemGetInfoV2 {}).free, 0);
 
-        // Copies and kernels can cross from one chunk to the next.
+        // Copies and kernels can access bytes of two adjacent chunks.
         let n = 1000;
         let middle = segment + CHUNK as u64 - 2000;
         let data = floats((0..n).map(|i| i as f32));
@@ -74,7 +74,7 @@ fn a_segment_grows_and_shrinks_within_the_quota() {
         let out = VcudaCopyOut { src: middle, len: data.len(), h_stream: StreamId(0) };
         assert_eq!(bench.good(&out).data, floats((0..n).map(|i| 2.0 * i as f32)));
 
-        // The memory lives until it is neither mapped nor referenced.
+        // Physical memory exists as long as it's mapped or the guest holds a reference.
         for handle in &handles {
             assert_eq!(bench.release(*handle), 0);
         }
@@ -89,7 +89,7 @@ fn a_segment_grows_and_shrinks_within_the_quota() {
         assert_eq!(bench.unmap(segment + 2 * CHUNK as u64, all - 2 * CHUNK), 0);
         bench.good(&CuMemAddressFree { ptr: segment, size: 1 << 30 });
         assert_eq!(bench.used(), 0);
-        // Physical memory that was never mapped.
+        // Physical memory can be released without ever having been mapped.
         let (_, handle) = bench.create(CHUNK);
         assert_eq!((bench.used(), bench.release(handle), bench.used()), (4 * MIB, 0, 0));
     });
@@ -108,7 +108,7 @@ fn forged_handles_and_addresses_are_refused() {
             let map = VcudaMemMap { ptr: second, size: CHUNK, handle: forged };
             assert_eq!(bench.call(&map).0, INVALID);
         }
-        // Only a part of one reservation in which nothing is mapped can be mapped.
+        // A mapping must be in a part of a single reservation in which nothing is mapped yet.
         for ptr in [allocated, first, first + 1, second + CHUNK as u64 + 2 * MIB, 0, 1 << 20, !0] {
             let map = VcudaMemMap { ptr, size: CHUNK, handle };
             assert_eq!(bench.call(&map).0, INVALID, "{ptr:#x}");
@@ -170,7 +170,7 @@ fn only_mapped_memory_with_access_is_usable() {
         bench.good(&out);
         let past = VcudaCopyOut { src: segment + CHUNK as u64 - 4, ..out };
         assert_eq!(bench.call(&past).0, INVALID);
-        // The same memory at a second address.
+        // Map the same physical memory at a second address.
         let second = segment + CHUNK as u64;
         bench.good(&VcudaMemMap { ptr: second, size: CHUNK, handle });
         assert_eq!(bench.access(segment, 2 * CHUNK, READ_WRITE), 0);
@@ -203,7 +203,7 @@ fn memory_is_unmapped_after_the_work_that_the_gate_holds() {
         bench.begin(THREAD + 1, &CuMemUnmap { ptr: segment, size: CHUNK });
         bench.executor.poll();
         assert_eq!(bench.used(), 6 * MIB, "the held commands use the memory");
-        // Growing a segment doesn't wait.
+        // Mapping more memory doesn't wait for the held commands.
         let other = bench.reserve(CHUNK);
         bench.map(other);
         bench.grant(Mode::Window, 1_000_000);
@@ -224,7 +224,8 @@ fn memory_is_unmapped_after_the_work_in_flight() {
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 9 });
         bench.fill(segment, 5, 256, FREE);
         bench.begin(THREAD + 1, &CuMemUnmap { ptr: segment, size: CHUNK });
-        // The memory is mapped until the stream has used it, but no new call can use it.
+        // The memory stays mapped until the stream has finished using it, but new calls can't use
+        // it.
         let out = VcudaCopyOut { src: segment, len: 8, h_stream: StreamId(0) };
         let start = std::time::Instant::now();
         while bench.call(&out).0 != INVALID {

@@ -1,4 +1,5 @@
-//! Tests of completion words. A host function keeps a stream busy until the test lets it end.
+//! Tests of completion words. In these tests, a host function keeps a stream busy until the test
+//! lets it end.
 
 use super::gate::{BLOCKING, EVENT, FREE};
 use super::graphs::chain;
@@ -13,7 +14,8 @@ use protocol::words::{Progress, WaitValue};
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-/// The offset of a word in the arena, and the value of the wait with it.
+/// `WORD` is the offset of a completion word in the arena. `VALUE` identifies the wait for which
+/// it's used.
 const WORD: u64 = 4096;
 const VALUE: WaitValue = WaitValue(10);
 /// The guest threads that wait.
@@ -22,7 +24,7 @@ const SECOND: u32 = THREAD + 2;
 
 impl Bench {
     fn word(&self, offset: u64) -> &AtomicU64 {
-        // SAFETY: the word lies in the arena, which is mapped while `ring` lives.
+        // SAFETY: the word is in the arena, which stays mapped while `ring` exists.
         unsafe { AtomicU64::from_ptr(self.arena.wrapping_add(offset as usize).cast()) }
     }
 
@@ -49,7 +51,7 @@ impl Bench {
         self.post(&CuEventRecordWithFlags { h_event, h_stream, flags: 0 });
     }
 
-    /// Keeps a stream busy until `go_on`.
+    /// Keeps a stream busy with a host function until `go_on` is called.
     fn stop(&mut self, stream: u64) {
         self.post(&VcudaHostFunc { h_stream: StreamId(stream), token: 42 });
         assert_eq!(self.host_func(), 42);
@@ -69,8 +71,8 @@ impl Bench {
         state != 0
     }
 
-    /// Lets a busy stream go on. Fails unless the GPU then writes the word of a wait that is armed,
-    /// without the worker, and the worker replies, too.
+    /// Lets a busy stream continue, for which a guest thread waits with a word. Fails unless the
+    /// GPU then writes the word without the worker's help, and the worker replies, too.
     fn assert_word_comes(&mut self, thread: u32, case: &str) {
         assert!(!self.is_answered(thread), "{case}");
         assert_eq!(self.progress(), Progress::Armed, "{case}");
@@ -85,7 +87,8 @@ impl Bench {
         self.word(WORD).store(0, Ordering::Relaxed);
     }
 
-    /// Lets a busy stream go on. Fails if the wait has used the word.
+    /// Lets a busy stream continue, for which a guest thread waits. Fails if the worker has used a
+    /// word for the wait.
     fn assert_reply_alone_comes(&mut self, thread: u32, case: &str) {
         assert!(!self.is_answered(thread), "{case}");
         assert_eq!(self.word(WORD).load(Ordering::Acquire), 0, "{case}");
@@ -112,7 +115,7 @@ fn the_gpu_writes_the_word_of_a_wait() {
             bench.wait_context(WAITER);
             bench.assert_word_comes(WAITER, &format!("context with work in stream {stream}"));
         }
-        // Each guest thread has its own default stream.
+        // Each guest thread has a per-thread default stream of its own.
         bench.begin(WAITER, &VcudaHostFunc { h_stream: StreamId::PER_THREAD, token: 7 });
         assert_eq!(bench.ended(WAITER), 0);
         assert_eq!(bench.host_func(), 7);
@@ -154,7 +157,7 @@ fn one_word_does_not_stand_for_several_streams() {
     });
 }
 
-/// An event's word is written only behind the record itself.
+/// The GPU writes an event's word only directly after the record of the event.
 #[test]
 fn a_wait_for_an_event_uses_no_word_in_other_streams_or_behind_later_work() {
     let test = "words::a_wait_for_an_event_uses_no_word_in_other_streams_or_behind_later_work";
@@ -227,7 +230,7 @@ fn a_wait_does_without_a_word_that_the_gpu_can_not_or_must_not_write() {
         bench.go_on();
         assert_eq!(bench.ended(WAITER), 0);
 
-        // The reply reports the output of kernels.
+        // While kernels print, the guest needs the reply, because the reply reports their output.
         bench.set_quota(1 << 30);
         let image = SAY;
         let (module, blob, options) = (ModuleId(2001), BlobId(0), Default::default());
@@ -250,7 +253,7 @@ fn a_closed_gate_lets_no_word_through() {
             bench.wait_stream(WAITER, FREE, WORD);
             bench.assert_reply_alone_comes(WAITER, &format!("{mode:?}"));
         }
-        // A wait for held work gets its word when the work goes to the driver.
+        // A wait for held work begins only when the work goes to the driver. It gets its word then.
         bench.grant(Mode::Closed, 0);
         bench.until("nothing is in flight", |bench| !bench.is_active());
         bench.fill(a, 1, 256, FREE);
@@ -282,8 +285,8 @@ fn a_failed_context_writes_no_word() {
     });
 }
 
-/// The worker's reply, the memory's account, and the reuse of memory depend on the worker's own
-/// observation alone, whatever the guest writes to its words.
+/// Whatever the guest writes to its words, the worker's reply, the accounting of memory, and the
+/// reuse of memory depend only on what the worker itself observes on the GPU.
 #[test]
 fn forged_words_gain_nothing() {
     alone("words::forged_words_gain_nothing", |mut bench| {
@@ -314,7 +317,7 @@ fn forged_words_gain_nothing() {
         assert_eq!((bench.ended(WAITER), bench.ended(SECOND)), (0, 0));
         bench.good(&CuMemFreeV2 { dptr: other });
         assert_eq!(bench.used(), before - 2 * MIB);
-        // The word can lie where a reply is written: only the guest is confused.
+        // A guest can choose a word in a reply slot. That confuses only the guest.
         let slot = (SLOT.0 + SLOT.1) as u64;
         bench.stop(FREE);
         bench.wait_stream(WAITER, FREE, slot);
@@ -324,9 +327,9 @@ fn forged_words_gain_nothing() {
     });
 }
 
-/// Memory whose stream-ordered free the GPU hasn't reached stays charged and isn't given to other
-/// streams, and the gate keeps counting the work, whatever the guest writes to its words, to its replies,
-/// or anywhere else in the arena.
+/// Whatever the guest writes to its words, to its replies, or anywhere else in the arena, memory
+/// whose stream-ordered free the GPU hasn't reached stays charged and isn't given to other streams,
+/// and the gate keeps counting the work.
 #[test]
 fn forged_words_free_no_memory_and_end_no_work() {
     alone("words::forged_words_free_no_memory_and_end_no_work", |mut bench| {
@@ -354,7 +357,7 @@ fn forged_words_free_no_memory_and_end_no_work() {
         let other = bench.alloc(2 * MIB as usize);
         assert_ne!(other, a.dptr, "the memory is still in use");
         assert_eq!(bench.used(), before + 2 * MIB);
-        // The replies are written after the forged ones.
+        // Clear the forged replies. The worker then writes the real ones.
         for thread in [WAITER, SECOND] {
             bench.thread = thread;
             bench.state().store(0, Ordering::Relaxed);
@@ -369,7 +372,7 @@ fn forged_words_free_no_memory_and_end_no_work() {
     });
 }
 
-/// The times at which the worker checks for kernel output.
+/// The times at which the worker has checked for kernel output.
 #[derive(Clone, Default)]
 struct Checks(Arc<Mutex<Vec<Instant>>>);
 
@@ -383,7 +386,8 @@ impl stubs::Watch for Checks {
     fn leaves(&self, _: &'static str, _: &[u64], _: u32) {}
 }
 
-/// A check takes time in the driver, in which the guest's next launch would have to wait.
+/// A check for kernel output takes time in the driver, and would delay the guest's next launch
+/// during that time.
 #[test]
 fn a_check_for_kernel_output_delays_no_launch_behind_a_wait() {
     alone("words::a_check_for_kernel_output_delays_no_launch_behind_a_wait", |mut bench| {
@@ -392,7 +396,7 @@ fn a_check_for_kernel_output_delays_no_launch_behind_a_wait() {
         stubs::watch(checks.clone());
         let count = || checks.0.lock().unwrap().len();
         let wait = |bench: &mut Bench| {
-            // More than the least time between two checks.
+            // Sleep for longer than the minimum time between two checks.
             std::thread::sleep(Duration::from_millis(15));
             bench.stop(FREE);
             bench.wait_stream(WAITER, FREE, WORD);
@@ -417,14 +421,15 @@ fn a_check_for_kernel_output_delays_no_launch_behind_a_wait() {
     });
 }
 
-/// The gate doesn't count words, so there are few of them at once.
+/// The gate doesn't count the writes of words among the commands in flight, so the number of words
+/// at once must be small.
 #[test]
 fn the_number_of_words_at_once_is_limited() {
     alone("words::the_number_of_words_at_once_is_limited", |mut bench| {
         bench.streams();
         bench.stop(FREE);
         let word = |index: u64| WORD + 64 * index;
-        // All replies go to the same slot, which nobody reads.
+        // All these waits use the same reply slot, which nothing reads.
         for index in 0..200 {
             bench.wait_stream(WAITER, FREE, word(index));
         }
@@ -452,7 +457,8 @@ fn only_the_context_in_which_the_arena_is_registered_writes_words() {
         bench.stop(0);
         bench.wait_stream(WAITER, 0, WORD);
         bench.assert_reply_alone_comes(WAITER, "another context");
-        // The registration ends with the first context.
+        // The arena's registration ends with the first context. It's then registered in the other
+        // one.
         bench.ctx = first;
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: first });
         bench.ctx = ContextId(78);
