@@ -1,4 +1,5 @@
-//! Makes the worker's `ioctl` visible to the driver library: see `src/driver/recorder.rs`.
+//! Exports the worker's `ioctl` from the executable, so that the driver library calls it instead of
+//! libc's: see `src/driver/recorder.rs`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -15,14 +15,14 @@ use super::waker::Waker;
 use host_ipc::frames::{self, Incoming};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 
-/// The largest arguments of a SUBMIT request, in bytes. The device already enforces a smaller
-/// limit, max_plain; this one only guards against bugs.
+/// The maximum size of the arguments of a SUBMIT request, in bytes. The device process already
+/// enforces a smaller limit, max_plain, so this limit only guards against bugs.
 const MAX_BODY: usize = 1 << 30;
 
-/// A task that a message from the device process gives to the ring reader.
+/// A task for the ring reader, from a message of the device process.
 pub(super) enum Task {
-    /// Map a region of guest memory and reply to the device process. Each piece of the region
-    /// contains its file.
+    /// Map a region of guest memory, and reply to the device process. Each element of `pieces`
+    /// consists of a file with guest memory, an offset in the file, and a length.
     Attach {
         request: u64,
         region: u32,
@@ -54,19 +54,19 @@ impl Task {
     }
 }
 
-/// Sends messages to the device process, from any thread.
+/// Sends messages to the device process. Any thread can use it.
 #[derive(Clone)]
 pub(super) struct Device {
     stream: Arc<Mutex<OwnedFd>>,
 }
 
 impl Device {
-    /// Creates the sender for a stream.
+    /// Creates a sender that uses a duplicate of this stream.
     pub(super) fn new(stream: &OwnedFd) -> io::Result<Self> {
         Ok(Self { stream: Arc::new(Mutex::new(stream.try_clone()?)) })
     }
 
-    /// Returns the exchange with other sessions, which uses the same stream.
+    /// Returns an exchange with the VM's other sessions that uses the same stream.
     pub(super) fn exchange(&self) -> Exchange {
         Exchange::new(self.stream.clone())
     }
@@ -95,8 +95,9 @@ impl PlainAnswers for Device {
     }
 }
 
-/// Starts the thread that reads messages from the device process. `before_exit` is called when the
-/// session is over.
+/// Starts the thread that reads messages from the device process, and returns the channel with the
+/// tasks for the ring reader. When the device process closes the stream, which ends the session,
+/// the thread calls `before_exit` and then exits the process.
 pub(super) fn start(
     stream: OwnedFd,
     exchange: Exchange,
@@ -128,7 +129,7 @@ pub(super) fn start(
 
 struct Control {
     incoming: Incoming,
-    /// The files that contain guest memory, by the number of the memory slot.
+    /// The files that contain guest memory, by number of the vhost-user memory slot.
     files: HashMap<u32, Arc<OwnedFd>>,
     exchange: Exchange,
     tasks: mpsc::Sender<Task>,

@@ -15,7 +15,8 @@ pub enum WorkerError {
     /// The broker sent something other than the assignment of a session.
     #[error("the broker sent no assignment")]
     NoAssignment,
-    /// The worker can't serve a session. It has also sent this reason to the broker.
+    /// The worker can't serve a session, for this reason. It has already reported the reason to the
+    /// broker.
     #[error("{0}")]
     Useless(String),
 }

@@ -10,20 +10,21 @@ use super::driver::{Driver, OBEY_EVICTIONS};
 use host_ipc::gpu::{Eviction, GpuFacts, NoEviction};
 
 const ROUNDS: u32 = 3;
-/// The time after which the test's kernel ends by itself.
+/// The time after which the test's kernel ends by itself, if it isn't taken off the GPU.
 const KERNEL_LIMIT: Duration = Duration::from_secs(1);
-/// The time after which the test has failed. Contexts on several GPUs are created one after another.
+/// The time after which a test counts as failed. It's long because contexts on several GPUs are
+/// created one after another.
 const TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Tests on each of these GPUs, which are those of the driver library. The recorder must have been
-/// recording since before the library was loaded. If the test takes too long, it still runs when this
-/// returns, and only the end of the process is sure to end it.
+/// Tests on each of the driver library's GPUs whether kernels can be taken off it. The recorder
+/// must have been running since before the library was loaded. A test that takes too long still
+/// runs when this function returns, and may run until the process ends.
 pub(super) fn test(driver: &Driver, gpus: &[GpuFacts]) -> (Eviction, Vec<NoEviction>) {
     if driver.library().symbol(OBEY_EVICTIONS).is_some() {
         return (Eviction::Simulated, Vec::new());
     }
-    // SAFETY: the driver library's functions are those that cuda.h declares, and it is never
-    // unloaded.
+    // SAFETY: the driver library's functions have the types that cuda.h declares, and the library
+    // is never unloaded.
     let cuda = match unsafe { Cuda::load(|name| driver.library().symbol(name)) } {
         Ok(cuda) => cuda,
         Err(error) => return (Eviction::Unavailable(error.to_string()), Vec::new()),
@@ -46,17 +47,17 @@ pub(super) fn test(driver: &Driver, gpus: &[GpuFacts]) -> (Eviction, Vec<NoEvict
 
 type Outcome = Result<Report, SelfTestError>;
 
-/// Starts the test of a GPU on a thread of its own.
+/// Starts the test of one GPU on a separate thread.
 fn start(cuda: Cuda, ordinal: i32) -> io::Result<mpsc::Receiver<Outcome>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::Builder::new().name("eviction".into()).spawn(move || {
-        // An error means that nobody waits any more.
+        // Sending fails if the receiver has already stopped waiting.
         let _ = sender.send(self_test::run(&cuda, ordinal, ROUNDS, KERNEL_LIMIT));
     })?;
     Ok(receiver)
 }
 
-/// Waits for the result of a test. An error says why it has failed.
+/// Waits for the result of a test, until `deadline`. The error says why the test has failed.
 fn result_of(test: io::Result<mpsc::Receiver<Outcome>>, deadline: Instant) -> Result<(), String> {
     let receiver = test.map_err(|error| format!("cannot start a thread: {error}"))?;
     match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

@@ -1,4 +1,5 @@
-//! Exports things to other sessions of the VM, and imports theirs, through the device process.
+//! Exports memory and events to other sessions of the VM, and imports objects that they export,
+//! through the device process.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use host_ipc::frames;
 use host_ipc::messages::{Exported, Token, WorkerToDevice};
 
-/// The reply to a request.
+/// The device process's reply to a request.
 enum Reply {
     Exported(bool),
     Imported(Option<Exported>),
@@ -21,15 +22,17 @@ struct Waiting {
 }
 
 struct Inner {
-    /// The stream to the device process. The lock keeps messages from being mixed up.
+    /// The stream to the device process. The lock keeps the messages of different threads apart.
     stream: Arc<Mutex<OwnedFd>>,
     waiting: Mutex<Waiting>,
-    /// The things that this session exports, with the descriptors of memory.
+    /// The names of the objects that this session exports, with a file descriptor for each that is
+    /// memory.
     own: Mutex<HashMap<Token, Option<OwnedFd>>>,
 }
 
-/// Exports things to other sessions of the VM, and imports theirs. Each request waits for the
-/// device process's reply, so only threads other than the ring reader's may make requests.
+/// Exports memory and events to other sessions of the VM, and imports objects that they export.
+/// Each request waits for the device process's reply, so the ring reader's thread must not make
+/// requests.
 #[derive(Clone)]
 pub struct Exchange(Arc<Inner>);
 
@@ -38,13 +41,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Exchange {
-    /// Exchanges things through the device process at the other end of this stream.
+    /// Creates an exchange that uses the stream to the device process.
     pub fn new(stream: Arc<Mutex<OwnedFd>>) -> Self {
         Self(Arc::new(Inner { stream, waiting: Mutex::default(), own: Mutex::default() }))
     }
 
-    /// Lets other sessions of the VM import a thing. `file` is the driver's descriptor of exported
-    /// memory. Returns false if the VM exports too many things.
+    /// Lets other sessions of the VM import an object, `thing`. `file` is the driver's descriptor
+    /// if the object is memory. Returns false if the VM already exports too many objects.
     pub fn export(&self, token: Token, thing: Exported, file: Option<OwnedFd>) -> bool {
         lock(&self.0.own).insert(token, file);
         let export = |request| WorkerToDevice::Export { request, token, thing };
@@ -55,18 +58,20 @@ impl Exchange {
         done
     }
 
-    /// Returns whether this session exports a thing under this name.
+    /// Returns whether this session exports an object under the name `token`.
     pub fn is_own(&self, token: Token) -> bool {
         lock(&self.0.own).contains_key(&token)
     }
 
-    /// Ends an export, and closes the descriptor of exported memory. Doesn't wait.
+    /// Ends an export, and closes the descriptor if the object is memory. Doesn't wait for the
+    /// device process.
     pub fn withdraw(&self, token: Token) {
         lock(&self.0.own).remove(&token);
         self.send(&WorkerToDevice::Withdraw { token }, None);
     }
 
-    /// Returns the thing that a session of the VM has exported under this name.
+    /// Returns the object that a session of the VM has exported under the name `token`, if there is
+    /// one.
     pub fn import(&self, token: Token) -> Option<Exported> {
         match self.ask(|request| WorkerToDevice::Import { request, token }) {
             Reply::Imported(thing) => thing,
@@ -74,7 +79,8 @@ impl Exchange {
         }
     }
 
-    /// Returns a descriptor of memory that a session of the VM has exported under this name.
+    /// Returns a descriptor of the memory that a session of the VM has exported under the name
+    /// `token`, if there is such memory.
     pub fn fetch(&self, token: Token) -> Option<OwnedFd> {
         match self.ask(|request| WorkerToDevice::Fetch { request, token }) {
             Reply::Fetched(file) => file,
@@ -92,7 +98,7 @@ impl Exchange {
             request
         };
         self.send(&message(request), None);
-        // The channel can't close: the map keeps the sender until the reply arrives.
+        // Receiving can't fail, because the map keeps the sender until the reply arrives.
         reply.recv().unwrap_or(Reply::Exported(false))
     }
 
@@ -107,27 +113,28 @@ impl Exchange {
     fn answer(&self, request: u64, reply: Reply) {
         let thread = lock(&self.0.waiting).threads.remove(&request);
         if let Some(thread) = thread {
-            // The thread is waiting, so sending can't fail.
+            // Sending can't fail, because the thread is waiting for the reply.
             let _ = thread.send(reply);
         }
     }
 
-    /// Passes the reply to an export to the waiting thread.
+    /// Passes the device process's reply to an export on to the waiting thread.
     pub fn exported(&self, request: u64, done: bool) {
         self.answer(request, Reply::Exported(done));
     }
 
-    /// Passes the reply to an import to the waiting thread.
+    /// Passes the device process's reply to an import on to the waiting thread.
     pub fn imported(&self, request: u64, thing: Option<Exported>) {
         self.answer(request, Reply::Imported(thing));
     }
 
-    /// Passes a descriptor from another session to the waiting thread.
+    /// Passes another session's descriptor on to the waiting thread.
     pub fn fetched(&self, request: u64, file: Option<OwnedFd>) {
         self.answer(request, Reply::Fetched(file));
     }
 
-    /// Sends the descriptor of memory that this session exports, for another session.
+    /// Sends the device process a descriptor of memory that this session exports, on behalf of
+    /// another session.
     pub(super) fn serve(&self, request: u64, token: Token) {
         let own = lock(&self.0.own).get(&token).and_then(|file| file.as_ref()?.try_clone().ok());
         self.send(&WorkerToDevice::Fetched { request, found: own.is_some() }, own);

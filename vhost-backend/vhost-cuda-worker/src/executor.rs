@@ -15,7 +15,7 @@
 //! - The reply to an invalid opcode, handle or argument is a CUresult. Nothing in the arguments of
 //!   a guest's command may end the worker.
 //! - Guest memory is accessed only through [`Regions`]. Code that uses a region's pages holds the
-//!   region's `Arc`: the pages stay mapped until the last one is dropped.
+//!   region's `Arc`, because the pages are unmapped when the last `Arc` is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,8 +50,8 @@ pub struct Command<'a> {
 pub enum Pending {
     /// Immediately, without sleeping, because outstanding work will finish very soon.
     Soon,
-    /// After a few microseconds, without sleeping, because outstanding work will finish very soon, but
-    /// the guest learns that without the worker.
+    /// After a few microseconds, without sleeping. Outstanding work will finish very soon, but the
+    /// guest will see its end without the worker.
     Shortly,
     /// After sleeping at most this long, because work is outstanding.
     Within(Duration),
@@ -60,7 +60,7 @@ pub enum Pending {
     Nothing,
 }
 
-/// Executes the commands of one session, by the rules in the module documentation.
+/// Executes the commands of one session, according to the rules in the module documentation.
 pub trait Executor {
     /// Executes a command, or starts to execute it, and replies through `reply`.
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo);
@@ -71,14 +71,15 @@ pub trait Executor {
         Pending::Nothing
     }
 
-    /// If work has waited for the VM's turn on a GPU since the last call, returns the total time for
-    /// which it has, in ns. The reader calls this before each [`Executor::poll`].
+    /// If work has waited for the VM's turn on a GPU since the last call of this function, returns
+    /// the total time for which work has waited in the session, in ns. The reader calls this before
+    /// each [`Executor::poll`].
     fn turn_ns(&mut self) -> Option<u64> {
         None
     }
 
     /// Returns the token that identifies the next host function for the guest to run, if there is
-    /// one. The reader doesn't call this while the guest is running one.
+    /// one. The reader doesn't call this while the guest is running a host function.
     fn next_host_func(&mut self) -> Option<u64> {
         None
     }
@@ -86,20 +87,21 @@ pub trait Executor {
     /// Records that the guest has finished the host function last returned by `next_host_func`.
     fn host_func_ended(&mut self) {}
 
-    /// Returns whether the executor is holding so many commands that the reader must take no more
-    /// from the ring.
+    /// Returns whether the executor holds so many commands that the reader must stop taking
+    /// commands from the ring.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Returns the CUresult for all further calls if the scheduler has ended the session, or else
-    /// 0.
+    /// Returns the CUresult of all further calls if the scheduler has ended the session, or 0 if it
+    /// hasn't.
     fn verdict(&self) -> u32 {
         0
     }
 
-    /// Returns a function to call on another thread than the ring reader's before the process exits.
-    /// It waits, but only briefly, until the process can exit without delaying other VMs.
+    /// Returns a function that waits, for a short time at most, until the process can exit without
+    /// delaying other VMs. It must be called before the process exits, and not on the ring reader's
+    /// thread.
     fn before_exit(&self) -> Box<dyn FnOnce() + Send> {
         Box::new(|| {})
     }
@@ -108,27 +110,29 @@ pub trait Executor {
     /// RING region, `arena` is the offset of the arena in the region.
     fn region_attached(&mut self, _region: &Arc<Region>, _arena: usize) {}
 
-    /// Called when the guest's driver wants a region's pages back. The region is no longer in
-    /// [`Session::regions`]. The executor must unregister the pages from the GPU and wait for
+    /// Called when the guest driver wants a region's pages back. The region is no longer in
+    /// [`Session::regions`]. The executor must unregister the pages from the GPU, wait for
     /// everything that still uses them, and then drop the `Arc`. When the last `Arc` is dropped,
     /// the pages are unmapped, and the guest's request completes.
     fn region_detaching(&mut self, _region: Arc<Region>) {}
 }
 
-/// A driver library in a worker that waits for a session. It is loaded and initialized, and has a
-/// primary context.
+/// A driver library in a worker that waits for a session. The library is loaded and initialized,
+/// and has a primary context.
 pub trait Engine: Send {
-    /// Starts a session with the library. Called once, after the worker has switched to the VM's
-    /// user.
+    /// Starts a session with the library. Must be called once, after the worker has switched to the
+    /// VM's user.
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError>;
 
-    /// If the library is softgpu, makes its kernels obey the orders in the gate page.
+    /// Makes the driver library's kernels obey evictions that are ordered through the gate page, if
+    /// the library is softgpu.
     fn obey_evictions(&self, page: &Arc<GateMap>);
 }
 
 impl EngineError {
-    /// Returns the exit status of a probe that fails with this error. The broker starts workers
-    /// without a jail only if it knows that the jail can't be had.
+    /// Returns the exit status of a probe that fails with this error. The broker must be able to
+    /// tell a host on which the jail isn't possible, because only there it starts workers without a
+    /// jail.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Jail(_) => exit::FAILED,
@@ -144,10 +148,10 @@ pub enum EngineError {
     /// The probe can't enter the jail.
     #[error("cannot enter the jail: {0}")]
     Jail(std::io::Error),
-    /// The host lacks or forbids what the jail needs.
+    /// The host doesn't have a feature that the jail needs, or forbids its use.
     #[error("this host can't have the jail: {0}")]
     NoJail(std::io::Error),
-    /// dlopen failed.
+    /// dlopen failed for the driver library.
     #[error("cannot load the driver library {path}: {reason}")]
     Load {
         /// The library's path.
@@ -155,7 +159,7 @@ pub enum EngineError {
         /// The error message of the dynamic loader.
         reason: String,
     },
-    /// A driver call that the worker can't do without has failed.
+    /// A driver call has failed that the worker needs to succeed.
     #[error("{call} of {path} failed with CUresult {result}")]
     Call {
         /// The library's path.
@@ -165,7 +169,7 @@ pub enum EngineError {
         /// The CUresult of the call.
         result: u32,
     },
-    /// The driver isn't a client of an MPS daemon, but must be.
+    /// The driver isn't a client of an MPS daemon, although it must be one.
     #[error("the driver does not use the MPS daemon; see the daemon's log")]
     WithoutMps,
     /// The driver library doesn't have a function that the worker needs.
@@ -194,7 +198,7 @@ pub enum EngineError {
     Window {
         /// The library's path.
         path: String,
-        /// The start of the range that the driver reserved instead.
+        /// The start of the address range that the driver reserved in place of the window.
         at: u64,
     },
     /// The context doesn't fit into the VM's memory.max.
@@ -222,14 +226,14 @@ pub struct Session {
     pub label: String,
     /// The process id of the guest process in the guest, for log messages.
     pub pid: u32,
-    /// Those of the guest process's environment variables that the host lets through.
+    /// Those environment variables of the guest process that the host passes on.
     pub env: Vec<(String, String)>,
     /// The VM's accounts of device memory, one per GPU.
     pub ledger: LedgerClient,
-    /// Exports things to other sessions of the VM, and imports theirs.
+    /// The exchange of memory and events with other sessions of the VM.
     pub exchange: Exchange,
-    /// The device memory that a context takes, in bytes, indexed by device. For devices past the
-    /// end of the list, the size is unknown.
+    /// The number of bytes of device memory that a context takes, indexed by device. For devices
+    /// past the end of the list, the number is unknown.
     pub context_bytes: Arc<[u64]>,
     /// Whether the VM has been charged for the context that the worker created before it was
     /// assigned to the VM. If not, the worker must destroy the context, if it has created one.
@@ -245,7 +249,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the device memory that a context takes on this device in bytes, or 0 if unknown.
+    /// Returns the number of bytes of device memory that a context takes on this device, or 0 if
+    /// it's unknown.
     pub fn context_bytes(&self, device: i32) -> u64 {
         self.context_bytes.get(device as usize).copied().unwrap_or(0)
     }

@@ -1,16 +1,16 @@
-//! The worker's access to the gate page, the memory that it shares with the scheduler.
+//! The worker's access to the gate page, which it shares with the scheduler.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use host_ipc::gate::GateMap;
 
-/// A worker's access to the gate page, the memory that it shares with the scheduler.
+/// A worker's access to the gate page, which it shares with the scheduler.
 #[derive(Clone)]
 pub struct GateEnd {
     /// The mapped gate page.
     pub page: Arc<GateMap>,
-    /// The eventfd that wakes the scheduler. `None` without a scheduler.
+    /// The eventfd that wakes the scheduler. `None` if there is no scheduler.
     pub bell: Option<Arc<OwnedFd>>,
 }
 

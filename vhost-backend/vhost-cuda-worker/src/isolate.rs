@@ -1,5 +1,5 @@
-//! Moves the worker into its jail, and protects the host's other processes from the memory that it
-//! uses.
+//! Moves the worker into its jail, and makes the kernel kill the worker before other processes if
+//! the host runs out of memory.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -11,8 +11,9 @@ use host_ipc::process;
 use host_jail::root::Root;
 use host_jail::{access, namespaces, privileges};
 
-/// Files that a driver library reads, and directories from which it may load other libraries later,
-/// such as the PTX compiler. softgpu derives its GPUs' UUIDs from the machine ID.
+/// Files that a driver library reads, and directories from which it may later load other libraries,
+/// such as the PTX compiler. softgpu also reads the machine ID, from which it derives its GPUs'
+/// UUIDs.
 const READ_BY_DRIVERS: [&str; 8] = [
     "/etc/ld.so.cache",
     "/etc/machine-id",
@@ -64,9 +65,9 @@ impl FromStr for Users {
 }
 
 impl Jail {
-    /// Enters the jail, and switches to the VM's user if there is a VM yet. Otherwise, gives up all
-    /// privileges but that of switching to it later. Without a jail, leaves the namespaces that the
-    /// host allows to leave.
+    /// Enters the jail. If the VM is already known, also switches to its user. If not, gives up all
+    /// privileges except that of switching to the user later. Without a jail, leaves those of the
+    /// host's namespaces that the host lets a process leave.
     pub(super) fn enter(&self, library: &Path) -> io::Result<()> {
         if self.jail {
             namespaces::leave().map_err(io::Error::other)?;
@@ -79,8 +80,8 @@ impl Jail {
         privileges::limit()?;
         if self.uid.is_some() {
             process::become_user(self.uid)?;
-            // While the driver library is being loaded, it may read files in /proc that otherwise
-            // belong to root. They belong to root again before this process serves a session.
+            // Let the driver library read files in /proc that would otherwise belong to root, while
+            // it's being loaded. They belong to root again before this process serves a session.
             return process::set_dumpable(true);
         }
         let switches = self.jail || !self.users.is_empty();
@@ -110,10 +111,11 @@ impl Jail {
         }
     }
 
-    /// Must be called only once, because the result owns the mounts.
+    /// Returns the files that are visible in the jail. Must be called only once, because the result
+    /// owns the descriptors of the mounts.
     fn root(&self, library: &Path) -> io::Result<Root> {
         let mut read_only: Vec<PathBuf> = READ_BY_DRIVERS.iter().map(PathBuf::from).collect();
-        // A driver library loads others from its own directory.
+        // A driver library loads other libraries from its own directory.
         read_only.extend(library.parent().map(Path::to_owned));
         read_only.extend(
             library.canonicalize().iter().filter_map(|real| real.parent()).map(PathBuf::from),
@@ -127,12 +129,14 @@ impl Jail {
     }
 }
 
-/// The highest value for `/proc/PID/oom_score_adj`.
+/// The highest value of `/proc/PID/oom_score_adj`. The kernel kills processes with a higher value
+/// first.
 const OOM_SCORE_MAX: &str = "1000";
 
-/// Makes the kernel kill a worker first if the host runs out of memory, because a guest decides how
-/// much memory its worker uses. If the worker still has CAP_SYS_RESOURCE, the kernel lets only
-/// processes with that capability lower the value again, so a compromised worker can't.
+/// Makes the kernel kill this worker before other processes if the host runs out of memory, because
+/// a guest decides how much memory its worker uses. A compromised worker can't undo this: if the
+/// worker has CAP_SYS_RESOURCE now, the kernel lets only processes with that capability lower the
+/// value again.
 pub(super) fn be_killed_first_without_memory() {
     if let Err(error) = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_MAX) {
         tracing::warn!("the kernel may kill other processes before this worker: {error}");

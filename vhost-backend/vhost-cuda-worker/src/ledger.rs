@@ -1,8 +1,10 @@
 //! The worker's access to the VM's accounts of device memory, which the broker keeps.
 //!
-//! One thread sends requests to the broker and receives the replies, so no lock is held meanwhile.
-//! Most reservations need no request: the worker takes them from its credit. The ring reader's thread
-//! never waits for a reply. If it needs one, its command is set aside, and runs again with the reply.
+//! One thread of the worker sends all requests to the broker and receives the replies, so other
+//! threads needn't hold a lock while they wait. Most reservations don't require a request, because
+//! the worker takes the memory from its credit. The ring reader's thread never waits for a reply.
+//! If a command on that thread needs a reply, the command is set aside, and runs again when the
+//! reply has arrived.
 
 use std::cell::Cell;
 use std::io;
@@ -18,7 +20,7 @@ use host_ipc::spending::Spending;
 
 use super::waker::Waker;
 
-/// The error when memory isn't reserved.
+/// The error of a reservation that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReserved {
     /// The reservation doesn't fit into the VM's quota.
@@ -27,28 +29,30 @@ pub enum NotReserved {
         /// The number of bytes that didn't fit.
         bytes: u64,
     },
-    /// The broker must decide, and this is the ring reader's thread, which doesn't wait. The command
-    /// must end without a reply, and run again once the [`Question`] is answered.
+    /// The broker must decide about the reservation, and this thread is the ring reader's, which
+    /// doesn't wait. The command must end without a reply. It must run again once the broker has
+    /// answered the [`Question`].
     #[error("the broker must decide about the reservation")]
     Undecided,
 }
 
-/// The first and the longest pause before the worker sends a request again for which other workers are
-/// freeing memory.
+/// The first and the longest pause before the worker repeats a request that needs memory which
+/// other workers are freeing.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(16));
 
-/// Whether the worker may keep memory that the program has freed.
+/// The result of an attempt to keep memory that the program has freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// The memory counts as kept.
+    /// The memory now counts as kept.
     Kept,
-    /// The worker must first free this many bytes that it keeps.
+    /// The memory isn't kept. The worker must first free this many bytes of the memory that it
+    /// keeps.
     Full(u64),
-    /// The worker must free the memory.
+    /// The memory can't be kept, so the worker must free it.
     Never,
 }
 
-/// A reservation that the broker must decide about.
+/// A reservation about which the broker must decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     device: i32,
@@ -56,7 +60,7 @@ pub struct Question {
     kind: Charge,
 }
 
-/// A question that was sent to the broker.
+/// A question that was sent to the broker, with a place for the answer.
 #[derive(Debug)]
 pub struct Asked {
     question: Question,
@@ -71,7 +75,7 @@ pub struct Decision {
 }
 
 impl Asked {
-    /// Returns the broker's answer, if there is one.
+    /// Returns the broker's answer, if it has arrived.
     pub fn decision(&self) -> Option<Decision> {
         let granted = *self.granted.get()?;
         Some(Decision { question: self.question, granted })
@@ -79,11 +83,11 @@ impl Asked {
 }
 
 thread_local! {
-    /// Whether this is the ring reader's thread.
+    /// Whether this thread is the ring reader's.
     static IS_READER: Cell<bool> = const { Cell::new(false) };
-    /// The last question of a command on this thread.
+    /// The question of the last command on this thread, if the command had to ask the broker.
     static QUESTION: Cell<Option<Question>> = const { Cell::new(None) };
-    /// The answer to the question of the command that now runs again on this thread.
+    /// The broker's answer for the command that is running again on this thread.
     static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
 }
 
@@ -92,7 +96,7 @@ pub fn be_reader() {
     IS_READER.set(true);
 }
 
-/// Takes the question of the command that has just run on this thread, if it has one.
+/// Takes the question of the command that has just run on this thread, if it had to ask the broker.
 #[inline]
 pub fn take_question() -> Option<Question> {
     QUESTION.take()
@@ -104,7 +108,7 @@ pub enum JoinError {
     /// The memory doesn't fit into the session's limit.
     #[error("the shared memory would exceed the VM's memory.session_max")]
     OutOfMemory,
-    /// No session holds the memory any more, or it is on another GPU.
+    /// No session holds the memory any more, or the memory is on another GPU.
     #[error("no session of the VM holds this memory on this GPU")]
     Gone,
 }
@@ -114,32 +118,33 @@ type Answered = Box<dyn FnOnce(ToWorker) + Send>;
 /// A request to the broker.
 enum Request {
     Ask(ToBroker, Answered),
-    /// The broker should check the credit on this device.
+    /// Makes the broker check the worker's credit on this device.
     Check(u32),
 }
 
 /// The VM's accounts of device memory, one per GPU. GPUs are identified by the worker's device
 /// ordinals.
 ///
-/// Reserve memory before the driver allocates it, and release it after the driver has freed it.
-/// Pass the number of bytes that the driver actually allocates, after its rounding. When a worker
-/// dies, the broker releases its reservations once it has reaped the process.
+/// Memory must be reserved before the driver allocates it, and released after the driver has freed
+/// it. Callers must pass the number of bytes that the driver really allocates, after rounding. When
+/// a worker dies, the broker releases its reservations once it has reaped the process.
 #[derive(Clone)]
 pub struct LedgerClient {
     requests: mpsc::Sender<Request>,
     /// The page in which the broker publishes the state of the accounts.
     page: Arc<GateMap>,
-    /// Where the session shows what it spends of its credit. Without it, the session uses none: the
-    /// VM's other sessions wouldn't see its allocations at once.
+    /// The page on which the session shows how much of its credit it has spent. Without the page,
+    /// the session uses no credit, because the VM's other sessions wouldn't see its allocations at
+    /// once.
     spending: Option<Spending>,
-    /// Whether a request to check the credit on each device is waiting.
+    /// Whether a request to check the credit is queued, by device.
     checks: Arc<[AtomicBool; MAX_GPUS]>,
     #[cfg(test)]
     asked: Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl LedgerClient {
-    /// Reserves memory from the broker at the other end of this socket.
+    /// Creates a client that sends its requests to the broker through this socket.
     pub fn new(
         socket: OwnedFd,
         page: Arc<GateMap>,
@@ -153,7 +158,8 @@ impl LedgerClient {
                 match request {
                     Request::Ask(question, answered) => answered(ask(&socket, &question)),
                     Request::Check(device) => {
-                        // The broker checks the credit after this.
+                        // Clear the flag first. If the credit changes after that, another check is
+                        // requested, because the broker might not see the change in this one.
                         if let Some(checked) = checked.get(device as usize) {
                             checked.store(false, Ordering::SeqCst);
                         }
@@ -177,8 +183,8 @@ impl LedgerClient {
         })
     }
 
-    /// Reserves `bytes` on a device, or fails and reserves nothing. Threads other than the ring
-    /// reader's wait for the broker if the credit is too small.
+    /// Reserves `bytes` on a device. If this fails, nothing is reserved. If the credit is too
+    /// small, threads other than the ring reader's wait for the broker.
     pub fn reserve(&self, device: i32, bytes: u64, kind: Charge) -> Result<(), NotReserved> {
         if bytes == 0 || self.spend(device, bytes, kind) {
             return Ok(());
@@ -193,7 +199,8 @@ impl LedgerClient {
         }
     }
 
-    /// Returns the credit on a device, if the worker may use it, and where to show what it spends.
+    /// Returns the credit on a device, if the worker may use credit, the page on which to show how
+    /// much is spent, and the device's index.
     fn credit(&self, device: i32) -> Option<(&Credit, &Spending, usize)> {
         let device = usize::try_from(device).ok()?;
         let credit = &self.page.gpus.get(device)?.credit;
@@ -201,7 +208,7 @@ impl LedgerClient {
         credit.is_taken().then_some((credit, spending, device))
     }
 
-    /// Takes memory from the credit, if it has enough.
+    /// Takes memory from the credit. Returns false without taking any if the credit is too small.
     fn spend(&self, device: i32, bytes: u64, kind: Charge) -> bool {
         let Some((credit, spending, index)) =
             self.credit(device).filter(|(credit, ..)| credit.spend(bytes))
@@ -211,7 +218,8 @@ impl LedgerClient {
         spending.spent(index, bytes);
         let device = device as u32;
         if kind != Charge::Memory {
-            // The bytes stay charged, so nothing depends on when the broker learns of the kind.
+            // This needn't wait for the broker: the bytes stay charged, so nothing depends on when
+            // the broker learns their kind.
             self.post(ToBroker::Convert { device, bytes, kind });
         }
         if credit.bytes() < CREDIT / 2 {
@@ -220,7 +228,8 @@ impl LedgerClient {
         true
     }
 
-    /// Reserves memory about which the broker may have decided already.
+    /// Reserves memory on the ring reader's thread, if the broker has already decided about this
+    /// reservation. If it hasn't, keeps the question for [`take_question`] and fails.
     fn decided(&self, question: Question) -> Result<(), NotReserved> {
         match DECISION.take() {
             Some(Decision { question: decided, granted }) if decided == question => match granted {
@@ -228,7 +237,8 @@ impl LedgerClient {
                 false => Err(NotReserved::OutOfMemory { bytes: question.bytes }),
             },
             other => {
-                // Something has changed since the command asked.
+                // The decision is for another reservation, because something has changed since the
+                // command asked. Release what the broker has granted.
                 other.into_iter().for_each(|decision| self.unused(decision));
                 QUESTION.set(Some(question));
                 Err(NotReserved::Undecided)
@@ -236,7 +246,7 @@ impl LedgerClient {
         }
     }
 
-    /// Releases what the broker has granted to a command that doesn't need it any more.
+    /// Releases memory that the broker has granted to a command that no longer needs it.
     fn unused(&self, decision: Decision) {
         let Decision { question: Question { device, bytes, kind }, granted } = decision;
         if granted {
@@ -244,7 +254,8 @@ impl LedgerClient {
         }
     }
 
-    /// Sends a question to the broker, and wakes the ring reader when it's answered.
+    /// Sends a question to the broker without waiting, and wakes the ring reader when the broker
+    /// has answered.
     pub fn ask_later(&self, question: Question, waker: &Waker) -> Asked {
         #[cfg(test)]
         self.asked.fetch_add(1, Ordering::SeqCst);
@@ -260,15 +271,17 @@ impl LedgerClient {
         Asked { question, granted }
     }
 
-    /// Returns how many questions were sent for the ring reader.
+    /// Returns the number of questions that were sent on behalf of the ring reader.
     #[cfg(test)]
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// Runs a command again, with the broker's answer to its question.
+    /// Runs a command again, with the broker's answer to its question. If the command doesn't use
+    /// the granted memory, releases it.
     pub fn with_decision<T>(&self, decision: Option<Decision>, run: impl FnOnce() -> T) -> T {
-        // A command may make earlier ones run again.
+        // Keep the outer decision, because a command that runs again may make other commands run
+        // again.
         let outer = DECISION.replace(decision);
         let result = run();
         if let Some(decision) = DECISION.replace(outer) {
@@ -280,8 +293,8 @@ impl LedgerClient {
     /// Releases `bytes` that this worker has reserved on the same device for the same kind of
     /// charge. The broker ends a worker that releases more than it has reserved.
     ///
-    /// Memory for allocations becomes credit, which the broker withdraws before it refuses a request
-    /// of another session, so all sessions can use the memory at once.
+    /// Memory for allocations becomes credit. The broker withdraws credit before it refuses a
+    /// request of another session, so the memory is available to all sessions at once.
     pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
         if kind == Charge::Memory
             && let Some((credit, spending, index)) =
@@ -302,25 +315,27 @@ impl LedgerClient {
         }
     }
 
-    /// Returns the memory that the worker keeps on a device, and where to show what it spends. Kept
-    /// memory counts as credit in that: the VM's other sessions see it as free.
+    /// Returns the amount of memory that the worker keeps on a device, the page on which to show
+    /// how much credit is spent, and the device's index. On that page, kept memory counts as credit
+    /// that isn't spent, so the VM's other sessions see it as free.
     fn kept(&self, device: i32) -> Option<(&Credit, &Spending, usize)> {
         let device = usize::try_from(device).ok()?;
         Some((self.page.kept.get(device)?, self.spending.as_ref()?, device))
     }
 
-    /// Returns the bytes that the worker keeps on a device.
+    /// Returns the number of bytes that the worker keeps on a device.
     pub fn kept_bytes(&self, device: i32) -> u64 {
         self.kept(device).map_or(0, |(kept, ..)| kept.bytes())
     }
 
-    /// Returns whether the worker may keep memory that the program has freed, and use it again.
+    /// Returns whether the worker may keep memory that the program has freed, and may reuse kept
+    /// memory.
     pub fn may_keep(&self, device: i32) -> bool {
         self.kept(device).is_some_and(|(kept, ..)| kept.is_taken())
     }
 
-    /// Counts `bytes` that the program has freed, and that the worker has reserved for
-    /// `Charge::Memory`, as kept, if the worker may keep them.
+    /// Counts `bytes` that the program has freed as kept, if the worker may keep them. The worker
+    /// must have reserved them for `Charge::Memory`.
     pub fn keep(&self, device: i32, bytes: u64) -> Keeps {
         let Some((kept, spending, index)) = self.kept(device).filter(|(kept, ..)| kept.is_taken())
         else {
@@ -339,7 +354,7 @@ impl LedgerClient {
         }
     }
 
-    /// Counts `bytes` of kept memory as used again.
+    /// Counts `bytes` of kept memory as used by the program again.
     pub fn use_kept(&self, device: i32, bytes: u64) {
         if let Some((kept, spending, index)) = self.kept(device) {
             kept.spend(bytes);
@@ -347,11 +362,12 @@ impl LedgerClient {
         }
     }
 
-    /// Turns `bytes` of kept memory, which the driver has freed, into credit.
+    /// Turns `bytes` of kept memory into credit, after the driver has freed them.
     pub fn release_kept(&self, device: i32, bytes: u64) {
         let Some((kept, _, index)) = self.kept(device) else { return };
-        // The credit is added even if the worker may not use it, and before the memory is subtracted:
-        // once nothing is kept, the broker decides about requests that wait for it.
+        // Add the credit before subtracting the kept memory, because the broker decides about
+        // waiting requests once nothing is kept. Add it even if the worker may not use credit,
+        // because the bytes stay charged as credit until the broker takes them.
         if let Some(gpu) = self.page.gpus.get(index) {
             gpu.credit.add(bytes);
         }
@@ -368,7 +384,8 @@ impl LedgerClient {
         }
     }
 
-    /// Makes this worker hold shared memory on a device. Returns the number of bytes.
+    /// Adds this worker to the holders of shared memory on a device. Returns the number of bytes of
+    /// the memory.
     pub fn join(&self, device: i32, share: ShareId) -> Result<u64, JoinError> {
         match self.ask(ToBroker::Join { device: device as u32, share }) {
             ToWorker::Joined { bytes } => Ok(bytes),
@@ -377,8 +394,8 @@ impl LedgerClient {
         }
     }
 
-    /// Makes this worker hold shared memory once less, after the driver has freed it. The broker
-    /// ends a worker that leaves memory that it doesn't hold.
+    /// Removes this worker once from the holders of shared memory, after the driver has freed the
+    /// memory. The broker ends a worker that leaves memory that it doesn't hold.
     pub fn leave(&self, device: i32, share: ShareId) {
         self.ask(ToBroker::Leave { device: device as u32, share });
     }
@@ -398,8 +415,8 @@ impl LedgerClient {
         }
     }
 
-    /// Returns the state of the VM's account for a device that the broker and the VM's other workers
-    /// have published.
+    /// Returns the state of the VM's account for a device, as the broker and the VM's other workers
+    /// have published it. `None` if nothing has been published or it keeps changing.
     fn published(&self, device: i32) -> Option<MemoryUsage> {
         let device = usize::try_from(device).ok()?;
         match &self.spending {
@@ -412,19 +429,20 @@ impl LedgerClient {
     fn ask(&self, question: ToBroker) -> ToWorker {
         let (reply, answer) = mpsc::channel();
         let answered = move |answer| {
-            // The thread waits, so sending can't fail.
+            // Sending can't fail, because the other thread is waiting for the reply.
             let _ = reply.send(answer);
         };
         self.send(Request::Ask(question, Box::new(answered)));
         answer.recv().unwrap_or_else(|_| super::end::end("the ledger's thread ended"))
     }
 
-    /// Sends a request to the broker, and doesn't wait for the reply.
+    /// Sends a request to the broker without waiting for the reply.
     fn post(&self, request: ToBroker) {
         self.send(Request::Ask(request, Box::new(|_| {})));
     }
 
-    /// Has the broker check the credit.
+    /// Requests that the broker check the credit on a device, unless such a request is already
+    /// queued.
     fn check(&self, device: u32) {
         let checks = self.checks.get(device as usize);
         if checks.is_some_and(|checks| !checks.swap(true, Ordering::SeqCst)) {
@@ -446,15 +464,17 @@ impl Question {
     }
 }
 
-/// Sends a request to the broker and waits for the reply, which isn't `Later`. If the broker is gone or
-/// its reply is invalid, ends the worker, because it can't account for memory any more.
+/// Sends a request to the broker and waits for the final reply. Repeats the request while the reply
+/// is `Later`. If the broker is gone or its reply is invalid, ends the worker, because the worker
+/// can't account for memory any more.
 fn ask(socket: &OwnedFd, question: &ToBroker) -> ToWorker {
     let (mut pause, longest) = PAUSES;
     loop {
         let answer = seqpacket::send(socket, question, &[])
             .and_then(|()| seqpacket::receive::<ToWorker>(socket));
         match answer {
-            // Other sessions, or this one, are freeing memory that the request needs.
+            // The request needs memory that sessions of the VM are now freeing, so try again after
+            // a pause.
             Ok(Some((ToWorker::Later, _))) => {
                 std::thread::sleep(pause);
                 pause = (2 * pause).min(longest);

@@ -14,15 +14,15 @@
 //! | `waker` | waking the thread that reads the ring |
 //! | `reader` | the thread that reads commands from the ring |
 //! | `control` | messages from the device process |
-//! | `isolate` | moving into the jail |
+//! | `isolate` | moving the worker into the jail |
 //! | `probe` | testing a driver library before any VM uses it |
 //! | `eviction` | testing whether kernels can be taken off a GPU |
 //! | `timeslices` | the time slices of this worker's kernels |
 //! | `driver` | loading the driver library, and the functions that the worker calls |
 //! | `calls` | the CUDA calls and their state |
 //!
-//! A worker parses data from a guest and could be taken over by it, so it is trusted as little as
-//! the guest: it has access only to things that the VM may have.
+//! A worker parses data from a guest, and the guest could compromise it. Therefore, the worker
+//! isn't trusted more than the guest, and has access only to what the VM itself may access.
 
 pub mod calls;
 mod control;

@@ -36,11 +36,12 @@ struct Args {
     broker_fd: Option<RawFd>,
 }
 
-/// Ends the process, even while a thread is stuck in the driver library, whose exit handlers might
-/// wait for that thread.
+/// Ends the process without running exit handlers. The driver library's handlers might wait for a
+/// thread that is stuck in the library.
 fn end_probe() -> ! {
     let code = if std::io::stdout().flush().is_ok() { 0 } else { exit::FAILED };
-    // SAFETY: _exit takes no pointers. No other code of this process runs any more.
+    // SAFETY: _exit takes no pointers, and ends the process, including any thread that is still in
+    // the driver library.
     unsafe { libc::_exit(code.into()) }
 }
 
@@ -68,7 +69,7 @@ fn main() -> ExitCode {
             Err(error) => exit::with(NAME, error.exit_status(), &error),
         };
     }
-    // A panic on any thread ends the process, and so only this session.
+    // Make a panic on any thread end the process. That ends only this session.
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         default(info);

@@ -14,14 +14,14 @@ use super::spin::Spin;
 pub const MAX_MIRRORS: usize = 128;
 
 /// The maximum number of unfinished jobs for guests' calls on all mirrors together. A guest thread
-/// that waits for its replies has one job at a time, so a guest reaches this only if it doesn't
-/// wait. Each job may hold a command of maximum size.
+/// that waits for its replies has one job at a time, so a guest reaches the limit only if its
+/// threads don't wait. The limit matters because each job may hold a command of maximum size.
 pub const MAX_JOBS: usize = 512;
 
-/// The keys of three mirrors that belong to no guest thread. `OWN` is for the worker's own tasks,
-/// `SPILLED` for jobs for which no guest thread's mirror is available. Jobs on the first may wait
-/// for jobs on the second, but not the reverse. `FREEING` is for jobs that free memory, which wait
-/// for nothing.
+/// The keys of three mirrors that belong to no guest thread. `OWN` runs the worker's own tasks.
+/// `SPILLED` runs jobs of guest threads for which no mirror is available. Jobs on `OWN` may wait
+/// for jobs on `SPILLED`, but not the reverse. `FREEING` runs jobs that free memory, which don't
+/// wait for other jobs.
 const OWN: u64 = 1 << 32;
 const SPILLED: u64 = OWN + 1;
 const FREEING: u64 = OWN + 2;
@@ -33,8 +33,8 @@ type Refused<'a> = (NoMirror, Threads<'a>);
 /// The mirror threads of a session.
 #[derive(Clone, Default)]
 pub struct Mirrors {
-    /// How long a mirror polls for its next job. Without polling, a thread that makes one call after
-    /// another would have to wake its mirror for each.
+    /// The time for which a mirror polls for its next job. Polling makes a guest thread faster that
+    /// makes one call after another, because it needn't wake its mirror for each call.
     spin: Spin,
     threads: Arc<Mutex<HashMap<u64, Mirror>>>,
 }
@@ -45,7 +45,7 @@ struct Mirror {
     pending: Arc<AtomicUsize>,
 }
 
-/// The reason why a guest thread gets no mirror.
+/// The reason why a guest thread can't get a mirror.
 #[derive(Debug, thiserror::Error)]
 pub enum NoMirror {
     /// The session has too many mirrors or jobs.
@@ -60,18 +60,19 @@ pub enum NoMirror {
     Thread(std::io::Error),
 }
 
-/// A mirror for one job.
+/// A place for one job on a mirror.
 pub struct Seat<'a> {
     threads: Threads<'a>,
     key: u64,
 }
 
 impl Seat<'_> {
-    /// Runs the job on the mirror, after its earlier jobs.
+    /// Runs the job on the mirror, after the mirror's earlier jobs.
     pub fn run(self, job: impl FnOnce() + Send + 'static) {
         let mirror = &self.threads[&self.key];
         mirror.pending.fetch_add(1, Ordering::AcqRel);
-        // Sending doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
+        // Sending can't fail, because the mirror's thread keeps the receiver until the sender is
+        // dropped.
         let _ = mirror.jobs.send(Box::new(job));
     }
 }
@@ -81,8 +82,8 @@ impl Mirrors {
         Self { spin, threads: Arc::default() }
     }
 
-    /// Returns the mirror of a guest thread. Fails if the session has too many mirrors or jobs, or if the
-    /// thread can't be started.
+    /// Returns a place on the mirror of a guest thread. Fails if the session has too many mirrors
+    /// or jobs, or if the mirror's thread can't be started.
     pub fn seat(&self, thread: u32) -> Result<Seat<'_>, NoMirror> {
         let threads = self.lock();
         let waiting: usize = threads.values().map(Mirror::waiting).sum();
@@ -92,8 +93,9 @@ impl Mirrors {
         self.seat_in(threads, thread.into()).map_err(|(why, _)| why)
     }
 
-    /// Runs a job that must not be dropped on the mirror of a guest thread. If the thread can't get a
-    /// mirror, or `thread` is `None`, the job runs on a thread reserved for the worker.
+    /// Runs a job on the mirror of a guest thread. The job is never dropped: if the guest thread
+    /// can't get a mirror, or if `thread` is `None`, it runs on a thread that is reserved for the
+    /// worker.
     pub fn run_always(&self, thread: Option<u32>, job: impl FnOnce() + Send + 'static) {
         let threads = self.lock();
         accepted(match thread {
@@ -105,14 +107,14 @@ impl Mirrors {
         .run(job);
     }
 
-    /// Runs a job that frees memory and waits for nothing, on a thread that has only such jobs. The
-    /// job is never dropped.
+    /// Runs a job that frees memory and doesn't wait for other jobs, on a thread that has only such
+    /// jobs. The job is never dropped.
     pub fn run_freeing(&self, job: impl FnOnce() + Send + 'static) {
         accepted(self.seat_in(self.lock(), FREEING)).run(job);
     }
 
-    /// Ends the mirror of a guest thread that has exited, unless it has jobs. Then it ends when
-    /// another thread needs a mirror.
+    /// Ends the mirror of a guest thread that has exited. If the mirror still has jobs, it stays,
+    /// and ends later when another guest thread needs a mirror.
     pub fn end(&self, thread: u32) {
         let mut threads = self.lock();
         if threads.get(&thread.into()).is_some_and(|mirror| mirror.waiting() == 0) {
@@ -120,7 +122,7 @@ impl Mirrors {
         }
     }
 
-    /// Returns a mirror, and starts it if necessary.
+    /// Returns a place on the mirror with this key, after starting the mirror if necessary.
     fn seat_in<'a>(&self, mut threads: Threads<'a>, key: u64) -> Result<Seat<'a>, Refused<'a>> {
         if !threads.contains_key(&key) {
             let of_guest = threads.keys().filter(|key| **key < OWN).count();
@@ -142,7 +144,8 @@ impl Mirrors {
     }
 }
 
-/// Ends the worker if a job that must not be dropped can't run.
+/// Returns the place, or ends the worker if there is none, because the job for it must not be
+/// dropped.
 fn accepted<'a>(seat: Result<Seat<'a>, Refused<'a>>) -> Seat<'a> {
     seat.unwrap_or_else(|(why, _)| {
         super::end::end(&format!("no thread for the worker's own tasks: {why}"))
@@ -168,7 +171,7 @@ impl Mirror {
     }
 }
 
-/// Waits for the next job. Returns `None` if there will be none.
+/// Waits for the next job. Returns `None` if the mirror has ended and no jobs are left.
 fn next_job(incoming: &mpsc::Receiver<Job>, spin: &mut Spin) -> Option<Job> {
     let start = Instant::now();
     loop {
@@ -193,8 +196,8 @@ fn next_job(incoming: &mpsc::Receiver<Job>, spin: &mut Spin) -> Option<Job> {
 mod tests {
     use super::*;
 
-    /// Adds a job that waits until the sender of `until` is dropped. Returns whether it was
-    /// accepted.
+    /// Adds a job that waits until the sender of `until` is dropped. Returns whether the mirrors
+    /// have accepted the job.
     fn block(mirrors: &Mirrors, thread: u32, until: &Arc<Mutex<mpsc::Receiver<()>>>) -> bool {
         let until = until.clone();
         let wait = move || until.lock().unwrap().recv().unwrap_or_default();

@@ -19,9 +19,10 @@ const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
 /// Loads and initializes a driver library, and reads the properties of its GPUs. Unless
 /// `allow_pageable_memory_access` is set, fails if kernels can access all memory of their process.
 ///
-/// In a jail, also compiles and loads a module, because the driver library loads its compiler only
-/// then, from a file that may be missing there. Finally, tests whether kernels can be taken off a
-/// GPU. That may leave a thread behind, so the process should end without waiting for it.
+/// In a jail, also compiles and loads a module. This shows whether the jail contains the driver
+/// library's compiler, which the library loads only when it compiles. Finally, tests whether
+/// kernels can be taken off the GPUs. A thread of that test may still be running afterwards, so the
+/// process should end without waiting for it.
 pub fn probe(
     library: &Path,
     allow_pageable_memory_access: bool,
@@ -53,7 +54,7 @@ pub fn probe(
         driver
             .cuDriverGetVersion(&mut version)
             .map_err(|error| failed("cuDriverGetVersion", error))?;
-        // Drivers before CUDA 11.7 don't have this call.
+        // Ignore errors, because drivers before CUDA 11.7 don't have this call.
         let _ = driver.cuModuleGetLoadingMode(&mut loading);
     }
     if devices < 1 {
@@ -149,7 +150,7 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
     })
 }
 
-/// Returns which GPUs can access one another's memory.
+/// Returns the pairs of GPUs of which one can access the other's memory.
 fn peers(driver: &Driver, gpus: &[GpuFacts]) -> CuResult<Vec<PeerAccess>> {
     let mut peers = Vec::new();
     for (device, gpu) in gpus.iter().enumerate() {
@@ -165,8 +166,8 @@ fn peers(driver: &Driver, gpus: &[GpuFacts]) -> CuResult<Vec<PeerAccess>> {
     Ok(peers)
 }
 
-/// Returns whether kernels on a device can access all memory of their process. A driver that
-/// doesn't know the attribute is too old to support that.
+/// Returns whether kernels on a device can access all memory of their process. If the driver
+/// doesn't know the attribute, it's too old to let them.
 fn reaches_host(driver: &Driver, device: i32) -> bool {
     let mut value = 0;
     // SAFETY: the pointer is to a local variable.
@@ -177,7 +178,7 @@ fn reaches_host(driver: &Driver, device: i32) -> bool {
 /// Returns the path of the library that contains the code at this address.
 fn loaded_from(symbol: *mut c_void) -> Option<String> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: `info` is writable; on success its file name is a C string that lives as long as the
+    // SAFETY: `info` is writable. On success, its file name is a C string that lives as long as the
     // library, which is never unloaded.
     unsafe {
         if libc::dladdr(symbol, info.as_mut_ptr()) == 0 || (*info.as_ptr()).dli_fname.is_null() {

@@ -17,10 +17,12 @@ use super::region::RegionKind;
 use super::reply::{PostedError, ReplyTo, RingRegion};
 use super::spin::Spin;
 
-/// The maximum number of commands that the reader executes before it also checks everything else.
+/// The maximum number of commands that the reader executes before it checks for messages, host
+/// functions, and finished work again.
 const BATCH: usize = 64;
 
-/// The time between polls of work whose end the guest sees without the worker.
+/// The time between polls of the driver while all calls that wait have completion words, with which
+/// the guest sees the end of their work without the worker.
 const PAUSE: Duration = Duration::from_micros(5);
 
 /// The state of the ring reader.
@@ -30,14 +32,15 @@ pub(super) struct Reader {
     device: Device,
     mailbox: mpsc::Receiver<Task>,
     wake: Arc<OwnedFd>,
-    /// The ring as its consumer sees it, and the region that contains the ring and keeps its pages
+    /// The consumer's side of the ring, and the region that contains the ring and keeps its pages
     /// mapped.
     ring: Option<(HostRing, Arc<RingRegion>)>,
     had_ring: bool,
     posted: Arc<PostedError>,
     spin: Spin,
     args: Vec<u8>,
-    /// Whether the guest can already see the error with which the scheduler has ended the session.
+    /// Whether the error with which the scheduler has ended the session has been written to the
+    /// ring's header, where the guest can see it.
     condemned: bool,
 }
 
@@ -78,7 +81,8 @@ impl Reader {
             }
             worked |= self.turn_host_funcs();
             worked |= self.take_commands();
-            // The guest may read this as soon as it gets a reply, which the executor sends below.
+            // Update this time before the executor sends replies below, because the guest may read
+            // it as soon as it gets a reply.
             if let Some(ns) = self.executor.turn_ns()
                 && let Some((_, ring)) = &self.ring
             {
@@ -87,7 +91,7 @@ impl Reader {
             let pending = self.executor.poll();
             if !self.condemned && self.executor.verdict() != 0 {
                 self.condemned = true;
-                // A guest that isn't waiting for a reply can see the error in the ring's header.
+                // Write the error to the ring's header for a guest that isn't waiting for a reply.
                 self.posted.end_with(self.executor.verdict());
             }
             if worked {
@@ -104,9 +108,11 @@ impl Reader {
                         self.watch_ring();
                     }
                     // The guest may send its next command as soon as the outstanding work has
-                    // finished, so the time until the reader sleeps begins then.
+                    // finished. So don't count the time of that work as idle time, after which the
+                    // reader sleeps.
                     idle_since = None;
-                    // Let other threads run on this processor; the outstanding work may need one.
+                    // Let other threads run on this processor, because the outstanding work may
+                    // need one of them.
                     std::thread::yield_now();
                     continue;
                 }
@@ -125,8 +131,9 @@ impl Reader {
         }
     }
 
-    /// Polls the ring until a command arrives, for at most [`PAUSE`]. A query of the driver takes about
-    /// as long as the reader takes to pass a launch to it, so a launch shouldn't find the reader in one.
+    /// Polls the ring until a command arrives, for at most [`PAUSE`]. In this time, the reader
+    /// doesn't query the driver. A query takes about as long as passing a launch to the driver, so
+    /// it would delay a command that arrives during the query.
     fn watch_ring(&self) {
         let Some((ring, _)) = &self.ring else { return };
         let began = Instant::now();
@@ -135,12 +142,12 @@ impl Reader {
         }
     }
 
-    /// Sleeps as the ring's protocol requires. Returns `false` without sleeping if a command
-    /// arrived at the last moment.
+    /// Sleeps as the ring's protocol requires. Returns `false` without sleeping if a command has
+    /// just arrived.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
         if let Some((ring, _)) = &self.ring {
             // While the executor is full, the reader takes no commands from the ring, so the guest
-            // needn't wake the reader for new ones.
+            // needn't wake it for new commands.
             let sleeps = match self.executor.is_full() {
                 true => ring.begin_full_sleep(),
                 false => ring.begin_sleep(),
@@ -156,8 +163,8 @@ impl Reader {
         true
     }
 
-    /// If the guest has finished a host function, tells the executor. Then gives the guest the next
-    /// one, if any. Returns whether either happened.
+    /// Notifies the executor if the guest has finished a host function, and gives the guest the
+    /// next host function to run, if there is one. Returns whether it has done any of that.
     fn turn_host_funcs(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let ended = ring.host_funcs.take_end();
@@ -173,7 +180,7 @@ impl Reader {
         true
     }
 
-    /// Executes commands from the ring, at most [`BATCH`]. Returns whether there were any.
+    /// Executes commands from the ring, at most [`BATCH`] of them. Returns whether there were any.
     fn take_commands(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let mut count = 0;
@@ -201,7 +208,7 @@ impl Reader {
         }
         self.session.gate.page.worker.ring_depth.store(ring.depth(), Ordering::Relaxed);
         if count > 0 {
-            // The ring has room again, so wake a guest that waits for room.
+            // The ring has room again, so wake a guest thread that waits for room.
             region.wake_guest();
         }
         count > 0
@@ -282,7 +289,7 @@ impl Reader {
     }
 }
 
-/// Reports that the guest process violated the protocol, and exits.
+/// Reports to the device process that the guest process has violated the protocol, and exits.
 fn break_off(device: &Device, reason: String) -> ! {
     device.broken(reason.clone());
     super::end::end(&format!("the guest process violated the protocol: {reason}"))

@@ -1,5 +1,5 @@
-//! Maps regions of guest memory into the worker. Each region is contiguous here, even if its pieces
-//! are spread over guest memory. Other guest memory isn't mapped.
+//! Maps regions of guest memory into the worker. Each region is contiguous in the worker, even if
+//! its pieces are spread over guest memory. The worker doesn't map any other guest memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,15 +17,15 @@ use super::truncated::{Watch, can_shrink, watch};
 pub enum RegionKind {
     /// A header page, a ring for commands, and an arena for replies and staged copies.
     Ring,
-    /// Pages that the guest's driver allocated. The worker maps them at the same address as the
-    /// guest process.
+    /// Pages that the guest driver allocated. The worker maps them at the same address as the guest
+    /// process.
     Pinned,
     /// Pages that belong to the guest program.
     User,
 }
 
 impl RegionKind {
-    /// Converts the number that the uAPI uses for a kind of region.
+    /// Converts the number of a region's kind from the uAPI. Returns `None` for an unknown number.
     pub fn from_wire(kind: u32) -> Option<Self> {
         match kind {
             REGION_RING => Some(Self::Ring),
@@ -47,10 +47,10 @@ pub struct Piece<'a> {
     pub len: u64,
 }
 
-/// Where USER regions are mapped whose own addresses are in use. The kernel doesn't place mappings
-/// here by itself.
+/// The address range for USER regions whose own addresses are in use in this process. The kernel
+/// doesn't place mappings in this range by itself.
 const APART: Range<u64> = 0x4000_0000_0000..0x5000_0000_0000;
-/// How often to try another address in [`APART`]. Each try is likely to succeed.
+/// The maximum number of random addresses in [`APART`] to try. Each try is likely to succeed.
 const APART_TRIES: usize = 8;
 
 /// An error in mapping a region of guest memory.
@@ -92,26 +92,26 @@ pub struct Region {
     vaddr: u64,
     base: *mut u8,
     len: usize,
-    /// Whether the region is in the window for pinned memory, whose addresses stay reserved with
-    /// PROT_NONE after unmapping.
+    /// Whether the region is in the window for pinned memory. The addresses of that window stay
+    /// reserved with PROT_NONE after unmapping.
     reserved: bool,
-    /// The watch for truncation, if a file with pages of the region can become smaller.
+    /// The watch for truncation, if the region's pages are in a file that can become smaller.
     watch: Option<Watch>,
-    /// Called after the pages were unmapped.
+    /// The function to call after the pages were unmapped.
     unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 // SAFETY: `base` is the address of a mapping that belongs only to this object, and any thread may
 // use or unmap it. Code that accesses the pages has its own `SAFETY` comments.
 unsafe impl Send for Region {}
-// SAFETY: any thread may use the mapping, as for `Send`. All methods take `&self`, and only read
-// fields or take locks.
+// SAFETY: any thread may use the mapping, as the comment on `Send` says. All methods take `&self`,
+// and only read fields or take locks.
 unsafe impl Sync for Region {}
 
 impl Region {
     /// Maps the pieces one after another. A PINNED region is mapped at `vaddr`. A USER region is
-    /// mapped there if the addresses are free, and otherwise at a random address. A RING is mapped
-    /// anywhere.
+    /// mapped at `vaddr` if the addresses are free, and at a random address if they aren't. A RING
+    /// region is mapped anywhere.
     pub fn map(
         id: u32,
         kind: RegionKind,
@@ -135,20 +135,20 @@ impl Region {
             }
             RegionKind::User => match reserve(vaddr, len) {
                 Ok(base) => (base, false),
-                // The program learns this address, so the address must not reveal where anything
-                // else is.
+                // Choose a random address. The program learns it, so it must not reveal the
+                // addresses of this process's other mappings.
                 Err(_) => (reserve_apart(len)?, false),
             },
             RegionKind::Ring => (reserve(0, len)?, false),
         };
-        // From here, dropping `region` unmaps the pieces mapped so far.
+        // From this point, dropping `region` unmaps the pieces that were mapped so far.
         let (len, unmapped) = (len as usize, Mutex::new(None));
         let mut region = Self { id, kind, vaddr, base, len, reserved, watch: None, unmapped };
         let mut place = base;
         for piece in joined(pieces) {
             // SAFETY: the range lies in `base..base + len`. Either `reserve` made that range for
             // this region, or it is a part of the reserved window that `Regions` gives to one
-            // region only. So no other mapping is replaced.
+            // region only. Therefore, no other mapping is replaced.
             let at = unsafe {
                 libc::mmap(
                     place.cast(),
@@ -164,16 +164,17 @@ impl Region {
             }
             place = place.wrapping_add(piece.len as usize);
         }
-        // Regions of other kinds are the vhost-user front end's own memory, which no other process
-        // can access.
+        // Only USER regions can shrink: regions of other kinds are the vhost-user front end's own
+        // memory, which no other process can access.
         if kind == RegionKind::User && pieces.iter().any(|piece| can_shrink(piece.file)) {
-            // SAFETY: the range belongs only to this region, which drops the watch before unmapping.
+            // SAFETY: the range belongs only to this region, which drops the watch before it unmaps
+            // the range.
             region.watch = unsafe { watch(base as usize, len) };
         }
         Ok(region)
     }
 
-    /// Returns the id by which the guest's driver refers to the region.
+    /// Returns the id by which the guest driver refers to the region.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -204,14 +205,14 @@ impl Region {
         self.len == 0
     }
 
-    /// Returns the address in this process that corresponds to the guest's address `vaddr`, if all
-    /// of the `len` bytes there are in this region.
+    /// Returns the address in this process that corresponds to the guest's address `vaddr`. Returns
+    /// `None` unless all `len` bytes at `vaddr` are in this region.
     pub fn at(&self, vaddr: u64, len: usize) -> Option<*mut u8> {
         let offset = usize::try_from(vaddr.checked_sub(self.vaddr)?).ok()?;
         (offset.checked_add(len)? <= self.len).then(|| self.base.wrapping_add(offset))
     }
 
-    /// Sets the function to call after the pages were unmapped.
+    /// Sets a function to call after the pages were unmapped.
     pub(super) fn when_unmapped(&self, told: impl FnOnce() + Send + 'static) {
         let mut unmapped = self.unmapped.lock().unwrap_or_else(|error| error.into_inner());
         *unmapped = Some(Box::new(told));
@@ -223,8 +224,9 @@ impl Drop for Region {
         let base = self.base.cast();
         self.watch = None;
         // SAFETY: the range belongs only to this region (see `map`), and no code uses it after the
-        // last `Arc`. A part of the window becomes a reservation again and is never left free, so
-        // that no other mapping of this process can be placed there.
+        // last `Arc` was dropped. A range in the window for pinned memory isn't left free, but
+        // becomes a reservation again, so that no other mapping of this process can be placed
+        // there.
         unsafe {
             if self.reserved {
                 let flags =
@@ -259,19 +261,21 @@ fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
     joined
 }
 
-/// Reserves an address range: anywhere if `vaddr` is 0, and otherwise at `vaddr`, which fails if
-/// those addresses are in use.
+/// Reserves an address range: anywhere if `vaddr` is 0, or else at `vaddr`. Fails if the addresses
+/// at `vaddr` are in use.
 fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
     let fixed = if vaddr == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
-    // SAFETY: without MAP_FIXED no existing mapping is replaced, and no memory is passed.
+    // SAFETY: without MAP_FIXED, mmap doesn't replace any existing mapping, and it's given no
+    // memory to access.
     let at = unsafe { libc::mmap(vaddr as *mut _, len as usize, libc::PROT_NONE, flags, -1, 0) };
     if at == libc::MAP_FAILED {
         return Err(MapError::Map { len, source: io::Error::last_os_error() });
     }
     if vaddr != 0 && at as u64 != vaddr {
-        // Kernels before 4.17 may choose another address if `vaddr` is in use.
-        // SAFETY: the mapping was just made, and nothing uses it yet.
+        // Kernels before 4.17 ignore MAP_FIXED_NOREPLACE, and may choose another address if `vaddr`
+        // is in use.
+        // SAFETY: the mapping was just created, and nothing uses it yet.
         unsafe { libc::munmap(at, len as usize) };
         return Err(MapError::Map { len, source: io::Error::from_raw_os_error(libc::EEXIST) });
     }
@@ -286,7 +290,7 @@ fn reserve_apart(len: u64) -> Result<*mut u8, MapError> {
     let mut reserved = Err(error(io::Error::from_raw_os_error(libc::EEXIST)));
     for _ in 0..APART_TRIES {
         let mut random = [0; 8];
-        // SAFETY: the buffer has this length.
+        // SAFETY: the pointer and the length are those of a local array.
         let filled = unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) };
         if filled != random.len() as isize {
             return Err(error(io::Error::last_os_error()));
@@ -315,19 +319,19 @@ pub struct Regions {
 #[derive(Default)]
 struct Table {
     by_id: BTreeMap<u32, Arc<Region>>,
-    /// The PINNED and USER regions by their address in the guest process. Several USER regions can
-    /// begin at the same address, in the order in which they were attached.
+    /// The PINNED and USER regions, by their address in the guest process. Several USER regions can
+    /// begin at the same address. They are listed in the order in which they were attached.
     by_vaddr: BTreeMap<u64, Vec<Arc<Region>>>,
     /// The mapped parts of the window for pinned memory, as start and end addresses. A part stays
-    /// in this map until its pages are unmapped, even after its region was removed from the maps
-    /// above.
+    /// in this map until its pages are unmapped, even after its region was removed from `by_id` and
+    /// `by_vaddr`.
     window: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
 impl Regions {
-    /// Returns the PINNED or USER region that contains all of the `len` bytes at the guest's
-    /// address `vaddr`. Of the regions that begin at the same address, it returns the shortest one,
-    /// and the latest of those with the same length (docs/device.md, "Regions").
+    /// Returns the PINNED or USER region that contains all `len` bytes at the guest's address
+    /// `vaddr`. Of several regions that begin at the same address, returns the shortest one. Of
+    /// several shortest ones, returns the one that was attached last (docs/device.md, "Regions").
     pub fn find(&self, vaddr: u64, len: usize) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
         let (_, regions) = table.by_vaddr.range(..=vaddr).next_back()?;
@@ -382,7 +386,8 @@ impl Regions {
         Ok(region)
     }
 
-    /// Removes a region from the attached regions. `told` is called after its pages were unmapped.
+    /// Removes a region from the attached regions. `told` is called after the region's pages were
+    /// unmapped.
     pub fn detach(&self, id: u32, told: impl FnOnce() + Send + 'static) -> Option<Arc<Region>> {
         let mut table = self.table.write().unwrap_or_else(|error| error.into_inner());
         let region = table.by_id.remove(&id)?;
@@ -412,7 +417,7 @@ mod tests {
 
     use super::*;
 
-    /// The address of the first page that the tests use.
+    /// The address of the first page that the tests use as guest memory.
     const START: u64 = 0x10_0000_0000;
 
     #[derive(Clone, Debug)]
@@ -429,7 +434,7 @@ mod tests {
     }
 
     fn memory() -> OwnedFd {
-        // SAFETY: the name is a C string, and the descriptor is new.
+        // SAFETY: the name is a C string. The descriptor is new, so nothing else owns it.
         unsafe {
             let fd = libc::memfd_create(c"guest".as_ptr(), 0);
             assert!(fd >= 0 && libc::ftruncate(fd, 8 * PAGE_BYTES as i64) == 0);
@@ -437,8 +442,8 @@ mod tests {
         }
     }
 
-    /// A program learns the address at which its memory is mapped here. That address must not
-    /// reveal where this process's libraries are.
+    /// A program learns the address at which its memory is mapped in the worker. That address must
+    /// not reveal where the worker's libraries are.
     #[test]
     fn a_region_whose_address_is_taken_is_mapped_far_from_everything_else() {
         let (file, taken) = (memory(), Box::new([0u8; 2 * PAGE_BYTES as usize]));
@@ -452,8 +457,9 @@ mod tests {
 
     proptest! {
         /// After any sequence of attached and detached regions, only attached regions are found,
-        /// and only for ranges that they contain. If several of them begin at the nearest address,
-        /// the shortest is found, and of several shortest ones, the one that was attached last.
+        /// and only for ranges that they contain. If several regions begin at the nearest address,
+        /// the shortest of them is found. Of several shortest regions, the one that was attached
+        /// last is found.
         #[test]
         fn only_regions_that_contain_the_range_are_found(
             steps in prop::collection::vec(step(), 0..24),
@@ -464,7 +470,8 @@ mod tests {
             let mut attached: Vec<(u32, u64, u64)> = Vec::new();
             for step in steps {
                 match step {
-                    // The device process uses an id only once at a time.
+                    // Skip ids that are in use, because the device process doesn't use an id twice
+                    // at the same time.
                     Step::Attach(id, at, len) if attached.iter().all(|known| known.0 != id) => {
                         let (at, len) = (START + at * PAGE_BYTES, len * PAGE_BYTES);
                         let piece = Piece { file: file.as_fd(), offset: 0, len };

@@ -19,8 +19,9 @@ use host_ipc::eventfd::notify;
 const CUDA_ERROR_UNKNOWN: u32 = 999;
 /// CUDA_ERROR_INVALID_VALUE, the result of a command whose reply slot is too small.
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
-/// The result of a command that can't be executed yet: the broker must first decide whether its memory
-/// is reserved. Such a command isn't finished; see [`take_unfinished`]. This isn't a CUresult.
+/// The result of a command that can't be executed yet, because the broker must first decide about
+/// its memory. Finishing a command with this result sends no reply, but stores the reply channel;
+/// see [`take_unfinished`]. This isn't a CUresult.
 pub const UNDECIDED: u32 = u32::MAX;
 const REPLY_BYTES: usize = size_of::<Reply>();
 
@@ -29,13 +30,13 @@ thread_local! {
     static UNFINISHED: RefCell<Option<ReplyTo>> = const { RefCell::new(None) };
 }
 
-/// Takes the reply channel of the command that was just finished with [`UNDECIDED`] on this thread, the
-/// ring reader's.
+/// Takes the reply channel of the command that was just finished with [`UNDECIDED`] on this thread,
+/// which is the ring reader's.
 pub(super) fn take_unfinished() -> Option<ReplyTo> {
     UNFINISHED.take()
 }
 
-/// Sends the reply to one command. It can be used once, on any thread.
+/// Sends the reply to one command. It can be used only once, on any thread.
 pub struct ReplyTo {
     target: Option<Target>,
     posted: Arc<PostedError>,
@@ -48,8 +49,8 @@ enum Target {
     Arena { ring: Arc<RingRegion>, slot: usize, bytes: usize },
     /// The reply goes to the device process, in response to a SUBMIT request.
     Plain { out: Arc<dyn PlainAnswers>, request: u64, bytes: usize },
-    /// The command was posted, so it gets no reply, and only its error is recorded, unless the call
-    /// is quiet.
+    /// The command was posted, so it gets no reply. Its error, if any, is recorded, unless the API
+    /// table marks the call as quiet.
     Posted { opcode: u32 },
 }
 
@@ -80,7 +81,7 @@ impl ReplyTo {
         Some(Self { target: Some(target), posted: posted.clone(), state: uapi::REPLY_DONE })
     }
 
-    /// Creates the reply channel of a SUBMIT request, whose reply may be up to `bytes` long.
+    /// Creates the reply channel of a SUBMIT request. The reply may be up to `bytes` bytes long.
     pub fn plain(
         out: Arc<dyn PlainAnswers>,
         request: u64,
@@ -91,13 +92,14 @@ impl ReplyTo {
         Self { target, posted: posted.clone(), state: uapi::REPLY_DONE }
     }
 
-    /// Sets the flag that reports kernel output to the guest along with this reply.
+    /// Sets the flag in this reply that tells the guest that there is kernel output to fetch.
     pub fn with_output(mut self) -> Self {
         self.state |= uapi::REPLY_OUTPUT;
         self
     }
 
-    /// Returns whether the command was posted, so that its guest thread doesn't wait for it.
+    /// Returns whether the command was posted, which means that its guest thread doesn't wait for
+    /// it.
     pub fn is_posted(&self) -> bool {
         matches!(self.target, Some(Target::Posted { .. }))
     }
@@ -112,12 +114,12 @@ impl ReplyTo {
         }
     }
 
-    /// Returns the address and length of the guest memory for the outputs, if the reply goes to the
-    /// arena. The driver can write large outputs there directly, before
-    /// [`ReplyTo::finish_in_place`].
+    /// Returns the address and length of the guest memory for the encoded outputs, if the reply
+    /// goes to the arena. The driver can write large outputs there directly, before
+    /// [`ReplyTo::finish_in_place`] is called.
     ///
-    /// The guest may write there at any time, so don't make references to it. The pointer is valid
-    /// until this `ReplyTo` is finished or dropped.
+    /// The guest may write to this memory at any time, so code must not create references to it.
+    /// The pointer is valid until this `ReplyTo` is finished or dropped.
     pub fn place(&self) -> Option<(*mut u8, usize)> {
         match &self.target {
             Some(Target::Arena { ring, slot, bytes }) => {
@@ -127,7 +129,7 @@ impl ReplyTo {
         }
     }
 
-    /// Sends the CUresult and the encoded outputs. If they don't fit, sends
+    /// Sends the CUresult and the encoded outputs. If the outputs don't fit into the reply, sends
     /// CUDA_ERROR_INVALID_VALUE without outputs.
     pub fn finish(mut self, result: u32, answer: &[u8]) {
         if result == UNDECIDED {
@@ -137,7 +139,8 @@ impl ReplyTo {
         self.send(result, Some(answer), answer.len());
     }
 
-    /// Like [`ReplyTo::finish`], for outputs whose `len` bytes are already at [`ReplyTo::place`].
+    /// Sends the CUresult and outputs whose `len` bytes have already been written at
+    /// [`ReplyTo::place`].
     pub fn finish_in_place(mut self, result: u32, len: usize) {
         self.send(result, None, len);
     }
@@ -180,10 +183,10 @@ impl Drop for ReplyTo {
     }
 }
 
-/// A RING region, which contains a header page, a ring and an arena, and the descriptor that wakes
-/// its guest.
+/// A RING region with the eventfd that wakes its guest. The region contains a header page, a ring
+/// and an arena.
 pub(super) struct RingRegion {
-    /// The region's mapping, which stays mapped as long as this exists.
+    /// The region, which stays mapped as long as this value exists.
     region: Arc<Region>,
     shared: Shared,
     arena_offset: usize,
@@ -201,14 +204,14 @@ impl RingRegion {
         let Some(arena_len) = region.len().checked_sub(arena_offset) else {
             return Err(protocol::ring::BadRing);
         };
-        // SAFETY: the region is page-aligned and long enough for the header and the ring (checked
-        // above). `region` keeps it mapped as long as this object lives, and every user of the ring
-        // holds this object.
+        // SAFETY: the region is page-aligned, and it's long enough for the header and the ring, as
+        // was checked above. `region` keeps it mapped as long as this value exists, and every user
+        // of the ring holds this value.
         let shared = unsafe { Shared::new(region.base(), ring_bytes)? };
         Ok(Self { region, shared, arena_offset, arena_len, wake })
     }
 
-    /// Returns the shared memory of the ring. It may be used only as long as this object exists.
+    /// Returns the shared memory of the ring. It may be used only as long as this value exists.
     pub(super) fn shared(&self) -> Shared {
         self.shared
     }
@@ -217,7 +220,7 @@ impl RingRegion {
         self.region.base().wrapping_add(self.arena_offset)
     }
 
-    /// Wakes the guest if it is sleeping.
+    /// Wakes the guest process if it's sleeping.
     pub(super) fn wake_guest(&self) {
         if self.shared.must_wake_guest() {
             notify(&*self.wake);
@@ -233,8 +236,9 @@ impl RingRegion {
         let place = self.arena().wrapping_add(slot);
         let words = place.cast::<u32>();
         if let Some(answer) = answer {
-            // SAFETY: `ReplyTo::ring` checked that the slot lies in the arena, and `send` that the
-            // reply fits into it. The region is mapped, and there are no Rust references to it.
+            // SAFETY: `ReplyTo::ring` checked that the slot is in the arena, and `send` checked
+            // that the reply fits into the slot. The region is mapped, and there are no Rust
+            // references to it.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     answer.as_ptr(),
@@ -243,8 +247,8 @@ impl RingRegion {
                 );
             }
         }
-        // SAFETY: the slot has room for a `Reply` (checked in `ReplyTo::ring`), is aligned to 8
-        // bytes, and stays mapped. The guest accesses it only with atomics.
+        // SAFETY: `ReplyTo::ring` checked that the slot has room for a `Reply` and is aligned to 8
+        // bytes. The slot stays mapped, and the guest accesses it only with atomics.
         unsafe {
             (*words.add(1).cast::<AtomicU32>()).store(result, Ordering::Relaxed);
             (*words.add(2).cast::<AtomicU32>()).store(len, Ordering::Relaxed);
@@ -259,7 +263,7 @@ impl RingRegion {
 #[derive(Default)]
 pub struct PostedError {
     error: AtomicU32,
-    /// The ring whose header shows the error to the guest.
+    /// The ring whose header contains a copy of the error, which the guest can see.
     ring: std::sync::OnceLock<std::sync::Weak<RingRegion>>,
 }
 
@@ -282,7 +286,7 @@ impl PostedError {
         }
     }
 
-    /// Replaces any recorded error with the one that ends the session.
+    /// Replaces any recorded error by `result`, the error with which the session has ended.
     pub(super) fn end_with(&self, result: u32) {
         self.error.store(result, Ordering::Release);
         self.show(result);

@@ -36,7 +36,7 @@ pub fn run(
         return Err(fail(&broker, format!("cannot enter the jail: {error}")));
     }
     if jail.has_user() {
-        // Changing the user has cleared this setting.
+        // Set this again, because changing the user has cleared the setting.
         process::die_with_parent(parent).map_err(WorkerError::Start)?;
     }
     truncated::install().map_err(WorkerError::Start)?;
@@ -50,13 +50,14 @@ pub fn run(
         Ok(objects) => objects.relevant(),
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
-    // In a jail, there is a supervisor.
+    // A worker in a jail has a supervisor, which decides about system calls that the filter doesn't
+    // list.
     let unlisted = if jail.is_jail() { Unlisted::AskSupervisor } else { Unlisted::Refuse };
     let filter = Filter::of_worker(unlisted);
     seqpacket::send(&broker, &ToBroker::Ready { objects }, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
-        // The broker closes the socket of workers that wait for a session if it doesn't need them
-        // any more.
+        // The broker has closed the socket, because it no longer needs this worker, which has no
+        // session.
         return Ok(());
     };
     let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
@@ -67,7 +68,7 @@ pub fn run(
         return Err(WorkerError::NoAssignment);
     };
     let supervisor = if jail.is_jail() { fds.next() } else { None };
-    // Brokers of the previous version don't send the page of the VM's spending.
+    // The page of the VM's spending is missing if the broker is of the previous version.
     let spending = fds.next();
     let Assignment { label, pid, uid, env, spin_us, context_bytes, context_charged } = assignment;
     if let Err(error) = jail.join_later(uid) {
@@ -75,8 +76,8 @@ pub fn run(
     }
     process::set_dumpable(false).map_err(WorkerError::Start)?;
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
-    // Install the filter only after loading the driver library, which may start programs
-    // (nvidia-modprobe).
+    // Install the filter only now that the driver library has been loaded, because loading it may
+    // start programs (nvidia-modprobe).
     if let Err(error) = install_filter(&filter, supervisor) {
         return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
     }
@@ -117,15 +118,17 @@ pub fn run(
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }
 
-/// Installs the system call filter. If there is a supervisor, operations on the driver's objects,
-/// and system calls that aren't listed, wait for the supervisor's decision from then on.
+/// Installs the system call filter. If there is a supervisor, operations on objects of NVIDIA's
+/// kernel driver, and system calls that the filter doesn't list, wait for the supervisor's decision
+/// from now on.
 fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()> {
     let Some(supervisor) = supervisor else { return filter.install() };
     let listener = filter.install_with_listener()?;
     seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_fd()])
 }
 
-/// Reports to the broker why this worker can't serve a session, and returns the error.
+/// Reports to the broker why this worker can't serve a session, and returns an error with the same
+/// reason.
 fn fail(broker: &OwnedFd, reason: String) -> WorkerError {
     let _ = seqpacket::send(broker, &ToBroker::Failed { reason: reason.clone() }, &[]);
     WorkerError::Useless(reason)

@@ -1,11 +1,11 @@
-//! The time that a thread polls before it sleeps.
+//! Determines how long a thread polls for work before it sleeps.
 
 use std::time::Duration;
 
-/// The minimum time. Work can't arrive any sooner.
+/// The minimum time to poll. Work can't arrive any sooner.
 const MIN: Duration = Duration::from_micros(4);
 
-/// The time that a thread polls before it sleeps, adapted to how soon work arrives.
+/// The time for which a thread polls before it sleeps. It adapts to how soon work arrives.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Spin {
     max: Duration,
@@ -21,13 +21,14 @@ impl Spin {
         self.now
     }
 
-    /// Adapts the time after work has arrived while the thread polled.
+    /// Adapts the time after work has arrived while the thread was polling.
     pub(super) fn work_came(&mut self) {
         self.now = self.max.min(self.now * 2);
     }
 
-    /// Adapts the time after the thread has polled without finding work, and then slept: work may have
-    /// come at last, after a time in which polling would have found it.
+    /// Adapts the time after the thread has polled without finding work, and has then slept. If
+    /// work has arrived after a total time in which polling could have found it, increases the
+    /// time. If not, decreases it.
     pub(super) fn slept(&mut self, polled_and_slept: Duration, work_came: bool) {
         if work_came && polled_and_slept < self.max {
             self.work_came();
@@ -54,8 +55,9 @@ mod tests {
             spin.work_came();
             assert_eq!(spin.duration(), us(expected));
         }
-        // Work that comes soon after the thread has gone to sleep would have been worth polling for.
-        // The end of a sleep without work says nothing about that.
+        // If work comes soon after the thread has gone to sleep, polling longer would have found
+        // it, so the time increases. If a sleep ends without work, the time decreases, however
+        // short the sleep was.
         spin.slept(us(1000), true);
         spin.slept(us(49), true);
         assert_eq!(spin.duration(), us(50));

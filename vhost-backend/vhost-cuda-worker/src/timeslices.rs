@@ -1,8 +1,8 @@
 //! Changes the time slices of this worker's kernels when the scheduler asks for it.
 //!
-//! The driver takes such a change only through a file of the process that has created the context. A
-//! worker that doesn't obey keeps the usual time slices, so latency VMs' requests wait longer for its
-//! kernels.
+//! NVIDIA's kernel driver accepts this change only through a file descriptor of the process that
+//! has created the context. If a compromised worker doesn't change them, its time slices stay as
+//! usual, so requests of latency VMs wait longer for its kernels.
 
 use std::io;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use host_ipc::gate::GateMap;
 
 use super::driver::recorder;
 
-/// A short time slice, in microseconds. Shorter ones hardly let requests begin sooner.
+/// A short time slice, in microseconds. With even shorter ones, requests of latency VMs would
+/// hardly begin sooner.
 const SHORT: u64 = 100;
 
-/// Starts a thread that keeps the time slices of this worker's kernels as the gate page says.
+/// Starts a thread that sets the time slices of this worker's kernels as the gate page requests.
 pub fn start(page: Arc<GateMap>) -> io::Result<()> {
     let follow = move || {
         let mut known = 0;

@@ -11,7 +11,7 @@ use host_ipc::doorbell::quiet;
 use host_ipc::eventfd::{drain, eventfd, notify};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Wakes the ring reader's thread. This is cheap while the thread is awake.
+/// Wakes the ring reader's thread. If the thread is awake, that takes no system call.
 #[derive(Clone)]
 pub struct Waker {
     inner: Arc<Inner>,
@@ -29,7 +29,7 @@ struct Inner {
 }
 
 impl Waker {
-    /// Creates a waker for a reader that this doorbell wakes, too.
+    /// Creates a waker for the ring reader. The reader also wakes when `doorbell` rings.
     pub fn new(doorbell: OwnedFd) -> io::Result<Self> {
         let (attention, sleeping) = (AtomicBool::new(false), AtomicBool::new(false));
         let inner = Inner { attention, sleeping, doorbell, own: eventfd()? };
@@ -57,11 +57,11 @@ impl Waker {
             let watch = |fd| PollFd::new(fd, PollFlags::IN);
             let mut fds = [watch(&self.inner.doorbell), watch(&self.inner.own)];
             let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
-            // An interruption or an error ends the sleep early, which the caller expects.
+            // An interruption or an error ends the sleep early, which callers must expect anyway.
             let _ = poll(&mut fds, timeout.as_ref());
             let [doorbell, own] = fds.map(|fd| !fd.revents().is_empty());
-            // If another thread calls `wake` after this point, the next sleep ends at once, which
-            // does no harm.
+            // A call of `wake` after this point can make the next sleep end at once, which does no
+            // harm.
             if doorbell {
                 quiet(&self.inner.doorbell);
             }
@@ -93,7 +93,7 @@ mod tests {
             }
             thread.join().unwrap();
         }
-        // One wake may still be pending, so only this first sleep may end early.
+        // One notification may still be pending, so only this first sleep may end early.
         waker.sleep(Some(Duration::from_millis(1)));
         let watch = |fd| PollFd::new(fd, PollFlags::IN);
         let mut fds = [&waker.inner.doorbell, &waker.inner.own].map(watch);

@@ -2,7 +2,8 @@
 
 use object::{Object, ObjectSymbol};
 
-/// The driver library's calls reach the recorder only through this symbol.
+/// The worker must export this symbol, because only through it do the driver library's ioctl calls
+/// reach the recorder.
 #[test]
 fn the_worker_exports_ioctl() {
     let program = std::fs::read(env!("CARGO_BIN_EXE_vhost-cuda-worker")).unwrap();

@@ -1,9 +1,9 @@
 //! Loads the driver library with dlopen, and looks up its functions.
 //!
-//! Each function is looked up by its exact name with dlsym when it's first called. This can't
-//! return a version with other parameters, as cuGetProcAddress could. Calling a function that the
-//! library doesn't have fails with CUDA_ERROR_NOT_SUPPORTED. Names that a guest sends are never
-//! looked up.
+//! Each function is looked up by its exact name with dlsym when it's first called. The exact name
+//! ensures that the function has the expected parameters. cuGetProcAddress could return another
+//! version of the function. Calling a function that the library doesn't have fails with
+//! CUDA_ERROR_NOT_SUPPORTED. Names that a guest sends are never looked up.
 
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -27,24 +27,26 @@ pub struct Library {
     handle: *mut c_void,
 }
 
-// SAFETY: any thread may pass the handle to dlsym, and any thread may call the driver functions.
+// SAFETY: the handle is never dereferenced. Any thread may pass it to dlsym, and any thread may
+// call the driver's functions.
 unsafe impl Send for Library {}
-// SAFETY: as above.
+// SAFETY: the handle is never dereferenced or changed, and dlsym may be called by several threads
+// at once.
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// Loads the driver library at this path.
+    /// Loads the driver library from this path.
     pub(super) fn open(path: &Path) -> Result<Self, EngineError> {
         let name = path.display().to_string();
         let load = |reason: String| EngineError::Load { path: name.clone(), reason };
         let c_path =
             CString::new(path.as_os_str().as_bytes()).map_err(|error| load(error.to_string()))?;
-        // SAFETY: the path is a C string. The operator chose the library, whose initializers run
-        // here.
+        // SAFETY: the path is a C string. Loading a library runs its initializers, which is sound
+        // because the operator chose the library.
         let handle = unsafe { libc::dlopen(c_path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
-            // SAFETY: right after a failure, dlerror returns null or a C string that belongs to
-            // this thread.
+            // SAFETY: after a failed call of dlopen, dlerror returns null or a C string that stays
+            // valid until this thread's next call.
             let reason = unsafe {
                 let reason = libc::dlerror();
                 if reason.is_null() {
@@ -72,8 +74,8 @@ impl Library {
         (!symbol.is_null()).then_some(symbol)
     }
 
-    /// Returns the address of a driver function, or `None` if the library doesn't have it. `names`
-    /// are tried in order. The address is cached in `known`.
+    /// Returns the address of a driver function, or `None` if the library doesn't have it. Looks up
+    /// `names` in order, and caches the address in `known`.
     pub(super) fn address(
         &self,
         known: &AtomicPtr<c_void>,
@@ -87,8 +89,8 @@ impl Library {
         if at == missing() { Err(CuError::NOT_SUPPORTED) } else { Ok(at) }
     }
 
-    /// Looks up the names in order, and returns the address of the first that the library has. If
-    /// it has none, logs that once and returns `missing()`.
+    /// Looks up the names in order, and returns the address of the first one that the library has.
+    /// If it has none of them, logs that once and returns `missing()`.
     #[cold]
     fn look_up(&self, names: &[&CStr]) -> *mut c_void {
         let found = names.iter().find_map(|name| self.symbol(name));

@@ -10,5 +10,6 @@ pub mod stubs;
 pub use error::{CuError, CuResult};
 pub use generated::Driver;
 
-/// softgpu's function that makes kernels obey the orders in the gate page.
+/// The name of softgpu's function that makes its kernels obey evictions, which the scheduler orders
+/// through the gate page.
 pub const OBEY_EVICTIONS: &std::ffi::CStr = c"softgpuObeyEvictions";

@@ -1,5 +1,5 @@
-//! Test stubs for driver functions: a call of one waits until the test lets it continue, or a test
-//! watches the calls.
+//! Test stubs for driver functions. A stub can make a call wait until the test lets it continue,
+//! and a test can observe all calls.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -7,14 +7,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
-/// The addresses of the functions in the driver library that have stubs, by name.
+/// For each driver function that has been looked up, its address in the driver library, by name.
 static REAL: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
 /// The functions whose next call must wait, by name.
 static STOPS: LazyLock<Mutex<HashMap<&str, Stop>>> = LazyLock::new(Mutex::default);
 
-/// Sees every call of a function with a stub.
+/// An observer of all calls of functions that have a stub.
 pub trait Watch: Send + Sync {
-    /// Called before the library's function gets these arguments, on the same thread.
+    /// Called before the library's function is called with these arguments, on the same thread.
     fn enters(&self, name: &'static str, arguments: &[u64]);
     /// Called after the library's function has returned.
     fn leaves(&self, name: &'static str, arguments: &[u64], result: u32);
@@ -22,21 +22,21 @@ pub trait Watch: Send + Sync {
 
 static WATCH: OnceLock<Box<dyn Watch>> = OnceLock::new();
 
-/// Lets `watch` see all calls from now on.
+/// Makes `watch` observe all calls from now on.
 pub fn watch(watch: impl Watch + 'static) {
     assert!(WATCH.set(Box::new(watch)).is_ok(), "the calls are already watched");
 }
 
-/// Returns the address of a function in the library that has been called before.
+/// Returns the address, in the driver library, of a function that has been looked up before.
 pub fn real(name: &str) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(REAL.lock().unwrap()[name])
 }
 
-/// The channels for a call that must wait: one signals that it was made, the other lets it
-/// continue.
+/// The channels of a call that must wait. The call signals on the first one that it has arrived,
+/// and continues when the second one is closed.
 type Stop = (Sender<()>, Receiver<()>);
 
-/// Makes the next call of a function wait until this guard is dropped.
+/// A guard that makes the next call of a function wait until the guard is dropped.
 pub struct Stopped {
     came: Receiver<()>,
     _goes: Sender<()>,
@@ -48,14 +48,14 @@ impl Stopped {
         self.came.recv_timeout(Duration::from_secs(60)).expect("the driver was not called");
     }
 
-    /// Returns whether the function is called within a short time. Tests use this to show that it
+    /// Returns whether the function is called within a second. Tests use this to show that it
     /// isn't.
     pub fn comes(&self) -> bool {
         self.came.recv_timeout(Duration::from_secs(1)).is_ok()
     }
 }
 
-/// Makes the next call of a driver function wait. The function must have a stub below.
+/// Makes the next call of a driver function wait. The function must be in the list of stubs below.
 pub fn stop_next(name: &'static str) -> Stopped {
     let ((comes, came), (goes, go)) = (channel(), channel());
     assert!(stub(name).is_some(), "{name} has no stub");
@@ -73,7 +73,8 @@ pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
 fn pass(name: &str) -> *mut c_void {
     let stop = STOPS.lock().unwrap().remove(name);
     if let Some((comes, go)) = stop {
-        // The test may already have dropped the guard.
+        // Sending fails if the test has already dropped the guard. In that case, the call just
+        // continues.
         let _ = comes.send(());
         let _ = go.recv();
     }
@@ -90,8 +91,8 @@ macro_rules! stubs {
                 if let Some(watch) = WATCH.get() {
                     watch.enters(stringify!($name), &arguments);
                 }
-                // SAFETY: the library's function of this name has this type, and gets the arguments
-                // that the caller passed.
+                // SAFETY: the library's function of this name has this type. The arguments are
+                // those of the caller, which guarantees that they are valid.
                 let result = unsafe {
                     std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($ty),*) -> u32>(real)(
                         $($arg),*
