@@ -2,7 +2,7 @@
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    // At dlclose, threads of the library may still be running, and threads of the program call it
-    // when they exit.
+    // Without this flag, dlclose would unmap the library while its threads may still be running.
+    // Also, the program's threads run the library's thread-local destructors when they exit.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

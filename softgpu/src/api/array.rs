@@ -1,4 +1,4 @@
-//! Arrays and mipmapped arrays.
+//! Entry points that create, destroy, and describe arrays and mipmapped arrays.
 
 use std::ffi::{c_int, c_uint};
 
@@ -18,13 +18,13 @@ use crate::state::array::{ARRAYS, Array, MIPMAPS, Mipmap};
 use crate::state::context::{current, object};
 use crate::state::device::driver;
 
-/// The largest dimensions of arrays, as on compute capability 9.0.
+/// Maximum dimensions of arrays on compute capability 9.0.
 const MAX_1D: usize = 131_072;
 const MAX_2D: [usize; 2] = [131_072, 65_536];
 const MAX_3D: usize = 16_384;
 const MAX_LAYERED: usize = 32_768;
 const MAX_LAYERS: usize = 2048;
-/// The unit of the sizes in memory requirements, as in NVIDIA's driver.
+/// Granularity of the sizes that memory requirements report, in bytes, as in NVIDIA's driver.
 const UNIT: u64 = 64 << 10;
 
 /// Checks an array's properties. Returns whether the array gets memory when it is created.
@@ -80,14 +80,16 @@ fn create(to: Out<CUarray>, array: CUDA_ARRAY3D_DESCRIPTOR) -> CuResult {
     to.set(ARRAYS.insert(array) as CUarray)
 }
 
-/// Returns an array. If the array's context has ended, or the calling thread's, the error says so.
+/// Returns the array with a handle. If the array's context or the calling thread's context has been
+/// destroyed, fails with the error that says so.
 pub(super) fn find(array: CUarray) -> CuResult<std::sync::Arc<Array>> {
     let array = object(&ARRAYS, array as usize)?;
     current()?;
     Ok(array)
 }
 
-/// Stores the memory requirements of an array with deferred mapping. Other arrays have none.
+/// Stores the memory requirements of an array with deferred mapping. Fails for an array without
+/// deferred mapping, because CUDA allocates its memory when it creates the array.
 fn requirements(
     to: Out<CUDA_ARRAY_MEMORY_REQUIREMENTS>,
     device: c_int,
@@ -130,7 +132,7 @@ entries! {
         capture::forbid_unsafe()?;
         object(&ARRAYS, array as usize)?;
         let array = ARRAYS.remove(array as usize).ok_or(CuError::INVALID_HANDLE)?;
-        // Wait for work that may use the array.
+        // Before freeing the array, wait for work that may use it.
         array.context.synchronize();
         array.free();
         Ok(())
@@ -160,7 +162,7 @@ entries! {
     fn cuArrayGetPlane(to: Out<CUarray>, array: CUarray, _plane: c_uint) {
         to.check()?;
         find(array)?;
-        // None of the supported formats has planes.
+        // Always fail, because none of the supported formats has planes.
         Err(CuError::INVALID_VALUE)
     }
 
@@ -192,7 +194,7 @@ entries! {
         requirements(to, device, &mipmap.first, mipmap.levels.len() as u32)
     }
 
-    /// Sparse arrays can't be created.
+    /// Always fails, because softgpu can't create sparse arrays.
     fn cuArrayGetSparseProperties(_to: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, array: CUarray) {
         current()?;
         check_handle(array as usize)?;

@@ -1,4 +1,4 @@
-//! Stream-capture helpers that the other entry points use.
+//! Helpers with which entry points handle streams that are being captured.
 
 use cuda_api::error::CuResult;
 use cuda_api::graph::capture::{self, Key};

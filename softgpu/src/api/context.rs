@@ -1,4 +1,4 @@
-//! Contexts.
+//! Entry points for contexts, primary contexts, and peer access.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
@@ -93,8 +93,8 @@ fn end_primary(context: &Arc<Context>, retained: MutexGuard<u32>) {
     context_ended(handle(context));
 }
 
-/// Destroys a device's primary context. The program still retains it, but it stays inactive until it is
-/// retained again.
+/// Destroys a device's primary context without changing how often the program has retained it. The
+/// context stays inactive until the program retains it again.
 fn reset(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
     let retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,8 +134,9 @@ pub(super) fn release(device: c_int) -> CuResult {
     Ok(())
 }
 
-/// Makes a context the current one. The first version of the call accepts only a context that isn't
-/// on the thread's stack.
+/// Pushes a context onto the calling thread's stack, which makes it the current one.
+/// `first_version` selects the behavior of `cuCtxPushCurrent`, which fails if the context is
+/// already on the stack.
 fn push(context: CUcontext, first_version: bool) -> CuResult {
     driver()?;
     check_handle(context as usize)?;
@@ -196,7 +197,7 @@ entries! {
         reset(device)
     }
 
-    /// The first version can't change the flags of a context that is active.
+    /// Unlike `cuDevicePrimaryCtxSetFlags_v2`, fails if the primary context is active.
     fn cuDevicePrimaryCtxSetFlags(device: c_int, flags: c_uint) {
         let context = &primary::of(device)?.context;
         if flags & !FLAGS == 0 && context.active.load(Ordering::Acquire) {

@@ -14,8 +14,9 @@ use crate::state::stream::{default_stream, lookup};
 
 cuda_api::copy_entries!(Software, EntryPoint, std::convert::identity);
 
-/// Copies a box in a stream, or in the default stream. `sides` has the kinds of memory that the call
-/// requires for the target and the source, in addition to the parameters.
+/// Copies a box in a stream, or in the default stream. `sides` contains the kinds of memory that
+/// the called function requires for the target and the source, in addition to the memory types that
+/// `params` requires.
 ///
 /// # Safety
 ///
@@ -26,7 +27,7 @@ unsafe fn boxed(
     when: When,
     per_thread: bool,
 ) -> CuResult {
-    // SAFETY: the caller promises the same.
+    // SAFETY: the caller guarantees that host addresses are valid, as `copy_box` requires.
     unsafe {
         match when {
             When::Now => copy_box(&*default_stream(per_thread)?, params, sides, true),
@@ -51,7 +52,7 @@ impl Library for Software {
             Sides::OnDevice => [Side::Device, Side::Device],
         };
         let (to, from) = ((dst, to), (src, from));
-        // SAFETY: the program's addresses are valid, as the caller promises.
+        // SAFETY: the caller guarantees that the program's host addresses are valid.
         unsafe {
             match when {
                 When::Now => copy(&*default_stream(per_thread)?, to, from, len, true),
@@ -65,12 +66,12 @@ impl Library for Software {
             CUmemorytype::CU_MEMORYTYPE_HOST => Side::Host,
             _ => Side::Device,
         });
-        // SAFETY: the program's addresses are valid, as the caller promises.
+        // SAFETY: the caller guarantees that the program's host addresses are valid.
         unsafe { boxed(params, sides, when, per_thread) }
     }
 
     unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
-        // SAFETY: the program's addresses are valid, as the caller promises.
+        // SAFETY: the caller guarantees that the program's host addresses are valid.
         unsafe { boxed(params, ANY, when, per_thread) }
     }
 

@@ -10,9 +10,9 @@ use crate::state::graph::Op;
 use crate::state::stream::Stream;
 use crate::state::{mapping, memory};
 
-/// Maximum size in bytes of a copy from pageable memory for which the data is first saved in a
-/// temporary buffer. The caller doesn't have to wait for such a copy, but must wait for a larger
-/// one.
+/// Maximum size in bytes of a copy from pageable memory that softgpu stages: it saves the data in a
+/// temporary buffer, so that the call can return at once. For a larger copy, the call returns when
+/// the copy has finished.
 const STAGED: usize = 2 << 20;
 
 /// The rows on one side of a copy: the address of the first row, and the distances between rows and
@@ -39,13 +39,13 @@ pub(crate) struct Copy {
 /// after its copy has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Pageable, pinned or registered.
+    /// Pageable, pinned, or registered host memory.
     Host,
     Managed,
     Device,
 }
 
-/// The kind of memory that an address must refer to.
+/// The kind of memory that a copy function requires on one side of the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Host,
@@ -64,8 +64,8 @@ impl Copy {
         Self { to: rows(to), from: rows(from), width: len, height: 1, depth: 1 }
     }
 
-    /// Returns the number of bytes from the first byte of the first row to the last byte of the last
-    /// row.
+    /// Returns the number of bytes from the first byte of the first row to the last byte of the
+    /// last row on one side of the copy.
     fn span(&self, rows: Rows) -> u64 {
         match (self.height, self.depth) {
             (0, _) | (_, 0) => 0,
@@ -87,7 +87,8 @@ impl Copy {
                 Side::Any => !known && memory::find(rows.address).is_some(),
                 Side::Host => false,
             };
-            // Only memory that the program has mapped itself can be read-only.
+            // Reject a target that kernels can't write. Only host memory that the program has
+            // mapped itself and registered can be read-only.
             let bad =
                 bad || (known && is_target && span > 0 && !memory::writable(rows.address, span));
             if bad || (rows.address == 0 && span > 0) {
@@ -133,9 +134,9 @@ impl Copy {
         })
     }
 
-    /// Waits for the copy if NVIDIA's driver does, and otherwise queues it. `now` says that the
-    /// call has no stream argument. `sides` has the kinds of memory that the call requires for the
-    /// target and the source.
+    /// Performs the copy before returning if NVIDIA's driver would do so for these kinds of memory,
+    /// and otherwise queues it. `now` says that the called function has no stream argument. `sides`
+    /// contains the kinds of memory that the function requires for the target and the source.
     fn submit(self, stream: &Stream, sides: [Side; 2], now: bool) -> CuResult {
         let kinds = self.kinds();
         let waits = if now {
@@ -158,8 +159,10 @@ impl Copy {
         Ok(())
     }
 
-    /// Queues the copy. The program may change pageable memory as soon as this returns, so such
-    /// memory is copied to a temporary buffer first, or this waits for the copy.
+    /// Queues the copy if possible. If the target is pageable memory, the copy is performed before
+    /// this returns. If the source is pageable, the program may change it as soon as this returns,
+    /// so the source is copied to a temporary buffer first, or the copy is performed before this
+    /// returns.
     fn queue(self, stream: &Stream) -> CuResult {
         if capture::captured(stream)? {
             return capture::push(stream, Op::Copy(self, None));
@@ -216,10 +219,10 @@ pub(super) unsafe fn copy(
     copy.submit(stream, [to.1, from.1], now)
 }
 
-/// The sides of a copy if the name of the function doesn't say which kinds of memory it copies.
+/// The sides of a copy by a function that accepts any kind of memory as target and source.
 pub(super) const ANY: [Side; 2] = [Side::Any; 2];
 
-/// One side of the box in a CUDA_MEMCPY3D.
+/// The target or the source of a CUDA_MEMCPY3D.
 struct Area {
     kind: CUmemorytype,
     host: u64,
@@ -255,8 +258,8 @@ impl Area {
         }
     }
 
-    /// Returns the rows of the box, and the kind of memory that they must refer to. `size` contains
-    /// bytes, rows, and slices, in this order.
+    /// Returns the rows of the box, and the kind of memory that they must be in. `size` contains
+    /// the number of bytes per row, of rows, and of slices, in this order.
     fn rows(&self, size: [usize; 3]) -> CuResult<(Rows, Side)> {
         let (start, side) = match self.kind {
             CUmemorytype::CU_MEMORYTYPE_HOST => (self.host, Side::Host),
@@ -320,7 +323,7 @@ impl Copy {
         if has_array(p) {
             return Err(CuError::NOT_SUPPORTED);
         }
-        // SAFETY: the caller guarantees the same.
+        // SAFETY: the caller guarantees that host addresses are valid whenever the copy runs.
         unsafe { Self::of_box(p) }
     }
 
@@ -362,13 +365,15 @@ pub(super) unsafe fn copy_box(
     sides: [Side; 2],
     now: bool,
 ) -> CuResult {
-    // SAFETY: the caller guarantees the same.
+    // SAFETY: the caller guarantees that host addresses are valid for as long as `cuMemcpy3DAsync`
+    // requires, which covers every run of the copy.
     let copy = unsafe { Copy::of_box(p) }?;
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
     }
     if has_array(p) && capture::captured(stream)? {
-        // The captured graph would lack the copy, so the capture becomes invalid.
+        // Graphs can't contain copies of arrays. The captured graph would therefore lack this copy,
+        // so invalidate the capture.
         let _ = capture::GRAPHS.forbid_on(&stream.into());
         return Err(CuError::NOT_SUPPORTED);
     }

@@ -1,4 +1,4 @@
-//! Devices.
+//! Entry points that list devices and return their attributes.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -154,7 +154,7 @@ entries! {
     fn cuDeviceGetLuid(luid: Out<c_char>, mask: Out<c_uint>, device: c_int) {
         luid.check()?;
         mask.check()?;
-        // LUIDs exist only on Windows.
+        // Always fails for a valid device, because LUIDs exist only on Windows.
         driver()?.device(device)?;
         Err(CuError::NOT_SUPPORTED)
     }

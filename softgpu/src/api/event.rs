@@ -1,4 +1,4 @@
-//! Events.
+//! Entry points for events.
 
 use std::ffi::{c_float, c_uint};
 use std::sync::Arc;

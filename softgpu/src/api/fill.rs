@@ -12,7 +12,8 @@ use crate::state::stream::lookup;
 
 cuda_api::fill_entries!(EntryPoint, queue);
 
-/// Fills a rectangle. Like a copy, a fill without a stream argument waits if it fills host memory.
+/// Fills a rectangle. A fill without a stream argument returns only when it has finished if it
+/// fills host memory, as a copy does.
 fn queue(asked: fills::Fill, per_thread: bool) -> CuResult {
     let fills::Fill { to, pitch, value, size, width, height, stream } = asked;
     let now = stream.is_none();

@@ -192,7 +192,7 @@ impl Library for Software {
                 lookup(stream, per_thread)?.now_or_submit(move |_| drop(allocation));
             }
             None => {
-                // Wait for running kernels, which may still use the memory.
+                // Before freeing the memory, wait for running kernels, which may still use it.
                 let found = memory::at(allocation.address);
                 let owner = found.and_then(|found| CONTEXTS.find(found.context_handle));
                 owner.map_or_else(current, Ok)?.synchronize();
@@ -257,7 +257,8 @@ impl Library for Software {
         Ok(())
     }
 
-    /// Releases the references at once, because each launch in progress also holds them.
+    /// Drops a destroyed graph's references to the objects that its nodes use. Launches in progress
+    /// don't need them, because each launch holds its own references.
     fn retire(_exec: &Loaded, users: Arc<Held<Self>>, _ended: bool) {
         drop(users);
     }
@@ -276,8 +277,8 @@ impl Library for Software {
     }
 }
 
-/// Makes room for the local memory of a graph's kernels. The program may have set the stack limit
-/// since the graph was instantiated, which frees local memory.
+/// Reserves the local memory that a graph's kernels need. Instantiation has already reserved it,
+/// but the program may have set the stack limit since then, which frees local memory.
 fn reserve_local(exec: &Exec) -> CuResult {
     let local = Needs::of(&exec.lock().steps).local;
     exec.loaded.context.resources()?.reserve_local(local)
@@ -313,9 +314,10 @@ fn launch(exec: &Exec, stream: &Stream) -> CuResult {
                 Some(Op::Record(..)) => {
                     cells.next().into_iter().for_each(|cell| cell.reach());
                 }
-                // Don't wait for an event that this launch records. softgpu runs nodes in sequence,
-                // so a wait that follows the record is already satisfied. The event's position is
-                // the end of this launch, so waiting for it here would never end.
+                // Don't wait for an event that this launch also records. softgpu runs nodes in
+                // sequence, so if the record precedes the wait, the wait is already satisfied. The
+                // event completes only at the end of this launch, so waiting for it here would
+                // deadlock.
                 Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
                     event.wait();
                 }
@@ -353,7 +355,8 @@ fn run_branch(branch: &Branch<Op>, errors: &Errors) {
             }
         }
     };
-    // The graph's data, which the branch holds, contains the value.
+    // Read the value that selects the body. It's part of the graph's data, which `branch` keeps
+    // alive.
     let value = || Values::value(branch.handle).load(Ordering::Relaxed);
     match branch.kind {
         Kind::If => run_body(usize::from(value() == 0)),
@@ -372,7 +375,8 @@ fn run(op: &Op, errors: &Errors) {
             Ok(launch) => kernel.run(launch, errors),
             Err(_) => errors.fail(CuError::OUT_OF_MEMORY),
         },
-        // The program may have freed the memory since it added the node.
+        // Skip the copy if its memory isn't accessible: the program may have freed it since it
+        // added the node.
         Op::Copy(copy, _) if copy.is_accessible() => copy.run(),
         Op::Memset(fill) if fill.check().is_ok() => fill.run(),
         Op::Copy(..) | Op::Memset(_) => errors.fault(Fault::IllegalAddress),

@@ -20,9 +20,9 @@ cuda_api::green_entries!(Software, EntryPoint);
 
 const IGNORE_COSCHEDULING: u32 =
     CUdevSmResourceSplit_flags::CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING.0;
-/// The SMs that are scheduled together, on compute capability 9.0.
+/// Number of SMs that are always scheduled together on compute capability 9.0.
 const TOGETHER: u32 = 8;
-/// The SMs of the smallest group if SMs needn't be scheduled together.
+/// Size of the smallest group, in SMs, if the program ignores the coscheduling of SMs.
 const APART: u32 = 2;
 
 /// A green context, or `None` if it has been destroyed.
@@ -44,7 +44,7 @@ pub(super) fn named(handle: CUgreenCtx) -> CuResult<Arc<Context>> {
     })
 }
 
-/// Marks a green context as destroyed, and returns it.
+/// Marks a green context as destroyed, and returns its context.
 pub(super) fn end(handle: CUgreenCtx) -> CuResult<Arc<Context>> {
     let context = named(handle)?;
     if let Some(slot) = GREENS.get(handle as usize) {
@@ -53,8 +53,8 @@ pub(super) fn end(handle: CUgreenCtx) -> CuResult<Arc<Context>> {
     Ok(context)
 }
 
-/// Returns the number of SMs of which the size of each group is a multiple. A device with few SMs
-/// can still be split in two.
+/// Returns the number of SMs by which group sizes must be divisible. It's reduced on a device with
+/// few SMs, so that the device can still be split into two groups.
 fn unit(total: u32, flags: u32) -> u32 {
     let unit = if flags & IGNORE_COSCHEDULING != 0 { APART } else { TOGETHER };
     let fits = |unit: &u32| *unit == 1 || unit * 2 <= total;
@@ -66,7 +66,7 @@ fn sms(count: u32, flags: u32) -> Sms {
     Sms { smCount: count, minSmPartitionSize: unit, smCoscheduledAlignment: unit }
 }
 
-/// Splits this many SMs.
+/// Splits `total` SMs into groups of equal size. The SMs that are left over form the rest.
 fn parts(total: u32, Split { groups, flags, min_count }: Split) -> CuResult<Parts> {
     if min_count > total {
         return Err(CuError::INVALID_RESOURCE_CONFIGURATION);

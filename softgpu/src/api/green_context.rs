@@ -1,4 +1,4 @@
-//! Green contexts that exist.
+//! Calls that take an existing green context.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Sharing memory and events with other processes (CUDA IPC).
+//! Entry points that share memory and events with other processes (CUDA IPC).
 
 use std::ffi::c_uint;
 use std::sync::LazyLock;

@@ -15,11 +15,11 @@ use crate::state::image::LoadError;
 #[derive(Default)]
 pub(crate) struct Jit {
     error: Option<Log>,
-    /// The elements of the option-value array that receive the length of the information log, which
-    /// is always empty, and that log's buffer.
+    /// The elements of the option-value array in which this stores the length of the information
+    /// log. That length is always 0.
     info: Vec<Out<usize>>,
     info_text: Option<OutArray<c_char>>,
-    /// The element that receives the elapsed time.
+    /// The element of the option-value array in which this stores the elapsed time.
     time: Option<Out<f32>>,
     started: Option<Instant>,
 }
@@ -28,16 +28,18 @@ pub(crate) struct Jit {
 struct Log {
     text: OutArray<c_char>,
     size: usize,
-    /// The elements of the option-value array that receive the log's length.
+    /// The elements of the option-value array in which this stores the log's length.
     sizes: Vec<Out<usize>>,
     /// The log so far. Several calls of the linker write to the same log.
     lines: Mutex<String>,
 }
 
-// SAFETY: the program keeps the buffers valid until it destroys the link, and a lock or the API's
-// rule that a program doesn't use a link on two threads at once orders the accesses to them.
+// SAFETY: the API requires that the program keeps the buffers valid until it destroys the link.
+// Accesses to them are ordered, because the log's lock protects them or because the API forbids the
+// use of a link on two threads at once.
 unsafe impl Send for Jit {}
-// SAFETY: as above.
+// SAFETY: the guarantees that make `Jit` Send also cover shared references, because they order all
+// accesses to the buffers.
 unsafe impl Sync for Jit {}
 
 impl Jit {
@@ -57,8 +59,9 @@ impl Jit {
         for index in 0..count {
             let (option, value) = (ids.get(index)?, settings.get(index)?);
             let place = values.address() + index * size_of::<usize>();
-            // SAFETY: the values of these options are buffers, as the caller guarantees. `place` is
-            // the address of an array element, to which the API defines that the call writes.
+            // SAFETY: the caller guarantees that the values of these options are addresses of
+            // buffers. `place` is the address of an element of the value array, and the API defines
+            // that the driver writes to this element.
             unsafe {
                 match option {
                     J::CU_JIT_ERROR_LOG_BUFFER => error.0 = Out::from_address(value),

@@ -1,4 +1,4 @@
-//! Kernel launches and occupancy.
+//! Entry points that launch kernels, and those that compute occupancy.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -40,7 +40,8 @@ const WORKSPACE: u64 = 4096;
 
 /// Maximum number of key-value pairs read from `extra`.
 const EXTRA_PAIRS_MAX: usize = 8;
-/// Key that marks the end of `extra`. The two keys that may precede it follow.
+/// Key that marks the end of `extra`. [`EXTRA_POINTER`] and [`EXTRA_SIZE`] are the other keys that
+/// `extra` may contain.
 const EXTRA_END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const EXTRA_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
@@ -48,7 +49,7 @@ const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 const COOPERATIVE: u32 = L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
 const CLUSTER: u32 = L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
 
-/// The geometry of a launch.
+/// The numbers of blocks and threads and the shared memory of a launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
@@ -65,7 +66,7 @@ pub(crate) struct Kernel {
     pub(crate) function: Arc<Function>,
     pub(crate) shape: Shape,
     pub(crate) params: Arc<[u8]>,
-    /// The attributes of a kernel node.
+    /// The launch attributes of the kernel, as a graph node stores them.
     pub(crate) attributes: Attributes,
 }
 
@@ -102,12 +103,14 @@ unsafe fn parameters(
     } else if !extra.is_null() {
         let (mut buffer, mut size) = (std::ptr::null(), 0usize);
         for pair in 0..EXTRA_PAIRS_MAX {
-            // SAFETY: the end marker hasn't been reached, so there is another pair.
+            // SAFETY: the caller guarantees that `extra` consists of pairs up to an end marker.
+            // This loop stops at the end marker, so another key follows.
             let key = unsafe { extra.element(2 * pair) }? as usize;
             if key == EXTRA_END {
                 break;
             }
-            // SAFETY: the key isn't the end marker, so a value follows it.
+            // SAFETY: the key isn't the end marker, so the caller guarantees that a value follows
+            // it.
             let value = unsafe { extra.element(2 * pair + 1) }?;
             match key {
                 EXTRA_POINTER => buffer = value.cast::<u8>().cast_const(),
@@ -178,13 +181,14 @@ impl Kernel {
             return Err(CuError::INVALID_HANDLE);
         }
         check(&function, &shape, context.device()?.processors)?;
-        // SAFETY: the caller makes the guarantees that this function requires.
+        // SAFETY: the caller guarantees that `params` and `extra` are valid for the function.
         let params = unsafe { parameters(&function, params, extra) }?.into();
         Ok(Self { handle, function, shape, params, attributes: Attributes::default() })
     }
 
-    /// Replaces the attributes. Only the cooperative attribute affects how softgpu runs the kernel:
-    /// the others, such as priorities, only affect timing, and clusters must have one block.
+    /// Replaces the launch attributes. Among them, only the cooperative attribute affects how
+    /// softgpu runs the kernel. Attributes such as priorities affect only timing, and softgpu
+    /// supports only clusters of one block.
     pub(crate) fn set_attributes(&mut self, attributes: Attributes) -> CuResult {
         let [low, z, ..] = attributes.get(CLUSTER);
         if ![[0; 3], [1; 3]].contains(&[low as u32, (low >> 32) as u32, z as u32]) {
@@ -250,12 +254,12 @@ impl Kernel {
 }
 
 /// Queues a launch, or adds it to the graph that the stream is being captured into. `programmatic`
-/// says that the kernel may start before the previous one has finished, which only matters in a
-/// graph: softgpu runs kernels one after the other.
+/// says that the kernel may start before the previous one has finished. That matters only in a
+/// graph, because softgpu runs kernels one after the other.
 ///
 /// # Safety
 ///
-/// Same as for [`Kernel::new`].
+/// `params` and `extra` must be valid for the function, as [`Kernel::new`] requires.
 pub(crate) unsafe fn launch(
     handle: CUfunction,
     shape: Shape,
@@ -268,7 +272,7 @@ pub(crate) unsafe fn launch(
         None => None,
     };
     let captured = capture::captured(stream)?;
-    // SAFETY: the caller makes the guarantees that this function requires.
+    // SAFETY: the caller guarantees that `params` and `extra` are valid for the function.
     let mut kernel =
         unsafe { Kernel::new(handle as usize, shape, &stream.context, params, extra) }?;
     if captured {
@@ -285,9 +289,9 @@ pub(crate) unsafe fn launch(
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
     if let Some((recorded, event)) = event {
-        // If the event marked a place in a capture, it doesn't any more, because the launch records
-        // it. softgpu records it at the end of the kernel, the only point that it knows. CUDA
-        // allows an event to be that late.
+        // A capture may have recorded the event before. This launch records it outside any capture,
+        // so the event no longer refers to that capture. softgpu can record the event only at the
+        // end of the kernel, which CUDA allows.
         capture::GRAPHS.record(event.handle as u64, || Ok(stream.into()))?;
         recorded.record(stream);
     }
@@ -319,7 +323,7 @@ pub(crate) fn launch_packed(
         (&raw const size) as usize,
         EXTRA_END,
     ];
-    // SAFETY: the pairs describe the buffer, and end with the mark.
+    // SAFETY: `extra` contains the pairs that describe the buffer, followed by the end marker.
     unsafe {
         let extra = In::from_address(extra.as_ptr() as usize);
         launch(handle, shape, stream, (In::null(), extra), Default::default())
@@ -377,8 +381,9 @@ unsafe fn launch_ex(
                     return Err(CuError::NOT_SUPPORTED);
                 }
             }
-            // Other attributes, such as access-policy windows and priorities, affect only timing.
-            // A captured launch keeps them.
+            // Other attributes, such as access-policy windows and priorities, affect only timing,
+            // so softgpu ignores them when it runs the kernel. If the launch is captured, the
+            // kernel node keeps them.
             id if OF_NODES.contains(&id.0) => {
                 // SAFETY: both types have 64 bytes, and integers may have any value.
                 kept.insert(id.0, unsafe {
@@ -388,7 +393,7 @@ unsafe fn launch_ex(
             _ => {}
         }
     }
-    // SAFETY: the caller makes the guarantees that this function requires.
+    // SAFETY: the caller guarantees that `params` and `extra` are valid for the function.
     unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic, event)) }
 }
 
@@ -563,7 +568,8 @@ entries! {
         }
         let each = (228usize << 10) / blocks as usize;
         let used = 1024 + function.kernel()?.shared as usize;
-        // A launch may use more than 48 KiB only if the program has set the function's maximum.
+        // A block may use more than 48 KiB of dynamic shared memory only if the program has raised
+        // the function's limit.
         let limit = function.dynamic_limit()? as usize;
         to.set(each.saturating_sub(used).min(227 << 10).min(limit))
     }
@@ -580,7 +586,8 @@ entries! {
         to.set(match unsafe { clusters(config) }? {
             // As in NVIDIA's driver, a launch without cluster dimensions has no clusters.
             None => 0,
-            // softgpu supports only clusters of one block, so this counts blocks.
+            // softgpu supports only clusters of one block, so the maximum number of clusters is the
+            // maximum number of resident blocks.
             Some([1, 1, 1]) => {
                 let processors = function.context().device()?.processors;
                 occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int

@@ -1,4 +1,4 @@
-//! Libraries and their kernels.
+//! Entry points for libraries and their kernels.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The linker.
+//! Entry points of the linker.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
@@ -35,7 +35,8 @@ unsafe fn create(
 ) -> CuResult {
     current()?;
     to.check()?;
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller guarantees that there are `count` options and values, and that their
+    // buffers stay valid until the link is destroyed.
     let jit = unsafe { Jit::new(count, options, values) }?;
     jit.report(Ok(()))?;
     to.set(LINKS.insert((Link::default(), jit)) as CUlinkState)
@@ -57,7 +58,7 @@ unsafe fn add_data(
     if data.is_null() || size == 0 || isize::try_from(size).is_err() {
         return Err(CuError::INVALID_VALUE);
     }
-    // SAFETY: the caller promises that there are `size` bytes.
+    // SAFETY: the caller guarantees that there are `size` bytes at `data`.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
     let (link, jit) = &*link;
     jit.report(link.add(kind, bytes, name.name().unwrap_or_default()))
@@ -70,8 +71,9 @@ fn add_file(handle: CUlinkState, kind: CUjitInputType, path: Text) -> CuResult {
     jit.report(link.add(kind, &bytes, path.name()?))
 }
 
-/// Refuses options without an array of them. The options of an input have no effect: softgpu doesn't
-/// compile code, and the logs belong to the link.
+/// Fails if `count` isn't 0 but one of the arrays is null. Otherwise, ignores the options of a
+/// linker input: softgpu doesn't compile code, and the logs are those of the options passed to
+/// cuLinkCreate.
 fn check(count: c_uint, options: In<J>, values: In<usize>) -> CuResult {
     match count > 0 && (options.is_null() || values.is_null()) {
         true => Err(CuError::INVALID_VALUE),
@@ -87,7 +89,8 @@ entries! {
     }
 
     fn cuLinkCreate_v2(count: c_uint, options: In<J>, values: In<usize>, to: Out<CUlinkState>) {
-        // SAFETY: as above.
+        // SAFETY: the program passes arrays of `count` elements that describe its buffers. They
+        // stay valid until the program destroys the link, as the API requires.
         unsafe { create(count, options, values, to) }
     }
 
@@ -105,7 +108,7 @@ entries! {
         name: Text, count: c_uint, options: In<J>, values: In<usize>,
     ) {
         check(count, options, values)?;
-        // SAFETY: as above.
+        // SAFETY: the program passes the address and size of the data, and a C string.
         unsafe { add_data(handle, kind, data, size, name) }
     }
 

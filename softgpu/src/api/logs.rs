@@ -1,4 +1,4 @@
-//! The log of failed calls. cuda-api has the entry points.
+//! softgpu's backend for the log of failed calls. cuda-api has the entry points.
 
 use super::entry::EntryPoint;
 

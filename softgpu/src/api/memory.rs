@@ -1,4 +1,4 @@
-//! Device memory, and host memory that kernels may use.
+//! Entry points for device memory, and for host memory that kernels may use.
 
 use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const HOST_FLAGS: u32 =
 const REGISTER_FLAGS: u32 =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
 
-/// Waits for kernels that may still use memory.
+/// Waits for kernels that may still use an allocation, so that it can be freed.
 fn wait_for_uses(found: &Allocation, current: Option<Arc<Context>>) {
     if let Some(context) = CONTEXTS.find(found.context_handle).or(current) {
         context.synchronize();
@@ -88,7 +88,7 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
 
 fn describe(address: u64, found: &Allocation) -> Described {
     let extent = (found.start, found.size);
-    // Natively, such memory belongs to no context.
+    // In NVIDIA's driver, stream-ordered memory doesn't belong to a context.
     let is_stream_ordered =
         matches!(found.memory, Memory::Pool { .. } | Memory::ImportedPool { .. });
     let reservation = match found.memory {
@@ -194,7 +194,7 @@ entries! {
         Ok(())
     }
 
-    /// Unlike `cuMemHostAlloc`, accepts a size of 0, for which there is no memory.
+    /// Unlike `cuMemHostAlloc`, accepts a size of 0, for which it returns a null pointer.
     fn cuMemAllocHost_v2(to: Out<*mut c_void>, size: usize) {
         if size != 0 {
             return host_allocate(to, size, 0);
@@ -222,7 +222,7 @@ entries! {
         Ok(())
     }
 
-    /// The first version ignores the flags that later versions added.
+    /// Unlike `cuMemHostRegister_v2`, ignores all flags except PORTABLE and DEVICEMAP.
     fn cuMemHostRegister(address: *mut c_void, size: usize, flags: c_uint) {
         register(address, size, flags & (CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP))
     }
@@ -263,8 +263,9 @@ entries! {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
             // All host memory is portable and mapped into the device's address space, regardless of
-            // the flags. For allocated memory, the driver reports only the latter, even if the program
-            // asked for both. For registered memory, it reports both.
+            // the flags. NVIDIA's driver reports DEVICEMAP for all host memory. It reports PORTABLE
+            // only for registered memory, and never for allocated memory, even if the program asked
+            // for it.
             Some(Memory::Host(flags)) => {
                 to.set(flags & !CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
             }
@@ -277,7 +278,7 @@ entries! {
 
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: P, address: CUdeviceptr) {
         driver()?;
-        // SAFETY: the program passes a pointer to the attribute's type.
+        // SAFETY: the program passes a pointer to a value of the type that the attribute has.
         unsafe { get(data, attribute, &look_up(address)) }
     }
 

@@ -1,4 +1,4 @@
-//! Modules and their functions.
+//! Entry points for modules and their functions.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -40,8 +40,8 @@ pub(crate) unsafe fn image(at: *const c_void) -> Result<Source, LoadError> {
     if linked.is_ok() || inputs.is_empty() {
         return linked;
     }
-    // With relocatable device code, the linked image is usually machine code, but its inputs may
-    // contain PTX.
+    // The linked image isn't usable: with relocatable device code, it usually contains only machine
+    // code. The inputs of the link may contain PTX.
     let mut all = Vec::new();
     for input in inputs {
         // SAFETY: the image stays valid until the call returns.
@@ -68,7 +68,8 @@ pub(crate) fn module(handle: CUmodule) -> CuResult<Arc<Module>> {
     MODULES.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-/// Returns the function for a function handle, or for a kernel handle in the current context.
+/// Returns the function for a handle. The handle can also be that of a library's kernel, for which
+/// this returns the function in the current context.
 pub(crate) fn function(handle: *mut c_void) -> CuResult<Arc<Function>> {
     crate::state::device::driver()?;
     function_of(handle as usize, current)
@@ -192,8 +193,8 @@ entries! {
         unload_module(handle)
     }
 
-    /// As in NVIDIA's driver, `CUDA_MODULE_LOADING` selects the mode. It makes no other difference
-    /// here: a library is always loaded when it is first used in a context.
+    /// Returns the mode that `CUDA_MODULE_LOADING` selects, as NVIDIA's driver does. The mode has
+    /// no other effect in softgpu: a library is always loaded when it is first used in a context.
     fn cuModuleGetLoadingMode(to: Out<CUmoduleLoadingMode>) {
         driver()?;
         to.set(match std::env::var_os("CUDA_MODULE_LOADING") {

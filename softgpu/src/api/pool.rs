@@ -1,6 +1,6 @@
 //! softgpu's backend for memory pools and stream-ordered allocation. cuda-api implements the entry
-//! points. Memory is allocated immediately, and freed when the stream reaches the operation that
-//! frees it.
+//! points. softgpu allocates memory immediately, and frees it when the stream reaches the free
+//! operation.
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::alloc::captured_alloc;

@@ -1,4 +1,4 @@
-//! Streams.
+//! Entry points for streams.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
@@ -39,8 +39,8 @@ fn destroy(handle: CUstream) -> CuResult {
     }
     STREAMS.remove(handle as usize).ok_or(CuError::INVALID_HANDLE)?;
     capture::GRAPHS.forget_stream(capture::key(&stream));
-    // Keep the queue in the context until its work is done, so that other streams can still wait
-    // for it.
+    // If the stream still has work, keep its queue in the context until the work is done, so that
+    // the legacy default stream and calls that wait for the whole context still wait for the work.
     let (context, queue) = (stream.context.clone(), stream.queue.clone());
     if queue.idle() {
         context.forget_queue(&queue);
@@ -208,7 +208,8 @@ entries! {
         let handle = stream.handle;
         let call = Callback(function.ok_or(CuError::INVALID_VALUE)?, data);
         stream.submit(move |errors: &Errors| {
-            // Move the whole value, which is Send.
+            // The block makes the closure capture the whole `call`, which is Send. Without it, the
+            // closure would capture only the fields, and the pointer isn't Send.
             let Callback(function, data) = { call };
             let status = errors.healthy().err().map_or(CUresult::CUDA_SUCCESS, CUresult::from);
             // SAFETY: the program passes this function to be called with these arguments.

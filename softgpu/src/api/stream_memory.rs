@@ -17,7 +17,7 @@ use crate::state::stream::{Stream, lookup};
 
 cuda_api::stream_memory_entries!(Software, EntryPoint, std::convert::identity);
 
-/// Returns whether the value in memory ends a wait.
+/// Returns whether the value in memory satisfies the comparison, which ends a wait.
 fn holds(address: u64, value: u64, wide: bool, comparison: Comparison) -> bool {
     // SAFETY: the address was checked to be accessible and aligned.
     let now = unsafe {
@@ -37,8 +37,8 @@ fn holds(address: u64, value: u64, wide: bool, comparison: Comparison) -> bool {
     }
 }
 
-/// Performs a checked operation. Within a stream, memory accesses are in order anyway, so barriers do
-/// nothing.
+/// Performs a checked operation. A barrier needs no action, because the memory accesses of a stream
+/// are always in order.
 pub(crate) fn run(operation: Operation, errors: &Errors) {
     let Operation { kind, address, value, flags } = operation;
     match kind {
@@ -65,11 +65,12 @@ pub(crate) fn run(operation: Operation, errors: &Errors) {
             word.store(value as u32, Ordering::SeqCst);
         }
         Kind::CU_STREAM_MEM_OP_WRITE_VALUE_64 if memory::writable(address, 8) => {
-            // SAFETY: as above.
+            // SAFETY: the address was checked to be aligned, and kernels may write there.
             let word = unsafe { AtomicU64::from_ptr(address as *mut u64) };
             word.store(value, Ordering::SeqCst);
         }
-        // The memory is registered with READ_ONLY.
+        // The memory is accessible but not writable, because the program registered it with
+        // READ_ONLY.
         Kind::CU_STREAM_MEM_OP_WRITE_VALUE_32 | Kind::CU_STREAM_MEM_OP_WRITE_VALUE_64
             if memory::accessible(address, 4) =>
         {
@@ -83,7 +84,7 @@ pub(crate) fn run(operation: Operation, errors: &Errors) {
 pub(crate) fn of_node(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Arc<[Operation]>> {
     let checked = |params| {
         let operation = Operation::checked::<Software>(params)?;
-        // Graphs can't wait for values, as in virtio-cuda's worker.
+        // As in virtio-cuda's worker, a graph can't contain an operation that waits for a value.
         if operation.is_wait() { Err(CuError::NOT_SUPPORTED) } else { Ok(operation) }
     };
     operations.iter().map(checked).collect()
@@ -104,7 +105,8 @@ fn push(stream: &Stream, operations: &[CUstreamBatchMemOpParams]) -> CuResult {
             capture::push(stream, Op::Batch(batch, MemoryOperations::new(operations.to_vec())))
         }
         Err(error) => {
-            // The captured graph would lack the operations, so invalidate the capture.
+            // Graphs can't contain these operations. The captured graph would therefore lack them,
+            // so invalidate the capture.
             let _ = capture::GRAPHS.forbid_on(&stream.into());
             Err(error)
         }

@@ -15,7 +15,7 @@ use cuda_api::sys::CUresult;
 /// The backend that `cuGetExportTable` passes to the tables.
 pub(crate) static TABLES: Tables = Tables;
 
-/// The type of [`TABLES`].
+/// The type of the backend [`TABLES`], which implements the functions in the tables.
 pub(crate) struct Tables;
 
 impl Driver for Tables {

@@ -1,6 +1,6 @@
-//! Tensor maps: checks their descriptions and encodes them. softgpu doesn't execute the instructions
-//! that use tensor maps, so the encoding, apart from the address at its start, is a format of its
-//! own.
+//! Checks descriptions of tensor maps, and encodes them. softgpu doesn't execute the instructions
+//! that use tensor maps. Therefore, the encoding is softgpu's own format, except for the address at
+//! its start.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -25,7 +25,7 @@ const MAX_BOX: u32 = 256;
 const MAX_ELEMENT_STRIDE: u32 = 8;
 const MAX_CHANNELS: u32 = 256;
 const MAX_PIXELS: u32 = 1024;
-/// A box must fit into the shared memory of a block.
+/// Maximum size of a box, in bytes: the largest shared memory of a block.
 const MAX_BOX_BYTES: u64 = 227 << 10;
 
 /// The properties of a tensor in global memory.
@@ -53,7 +53,7 @@ enum Part {
         channels: u32,
         pixels: u32,
     },
-    /// The corners have only one coordinate, that of the width.
+    /// An im2col box in wide mode. `lower` and `upper` are corner coordinates in the width only.
     Wide {
         lower: i32,
         upper: i32,
@@ -105,11 +105,12 @@ fn swizzle_span(swizzle: Swizzle) -> CuResult<Option<u64>> {
 }
 
 impl Tensor {
-    /// Reads the arrays of a call, which have `rank` elements (`strides` has one less).
+    /// Reads a tensor's arrays from a call's parameters. `dims` and `element_strides` have `rank`
+    /// elements, and `strides` has one less.
     ///
     /// # Safety
     ///
-    /// Pointers that aren't null must be valid for so many elements.
+    /// Pointers that aren't null must be valid for that number of elements.
     unsafe fn read(
         rank: u32,
         dims: In<u64>,
@@ -167,7 +168,7 @@ impl Tensor {
         require(element_strides.iter().all(|s| (1..=MAX_ELEMENT_STRIDE).contains(s)))
     }
 
-    /// Checks the length in elements of the inner dimension of a box.
+    /// Checks the length of a box's inner dimension, which has this number of elements.
     fn check_inner(&self, elements: u32) -> CuResult {
         let bytes = u64::from(elements) * u64::from(element_size(self.data_type)?);
         if self.interleave != Interleave::CU_TENSOR_MAP_INTERLEAVE_NONE {
@@ -177,8 +178,8 @@ impl Tensor {
         require(swizzle_span(self.swizzle)?.is_none_or(|span| bytes <= span))
     }
 
-    /// Sets the properties that aren't arrays. `modes` are interleaving, swizzling, promotion to the
-    /// L2 cache, and the fill of elements outside.
+    /// Sets the properties that aren't arrays. `modes` are interleaving, swizzling, promotion to
+    /// the L2 cache, and the fill value of elements outside the tensor.
     fn with(self, data_type: u32, address: *mut c_void, modes: [u32; 4]) -> Self {
         let [interleave, swizzle, promotion, fill] = modes;
         Self {
@@ -204,7 +205,8 @@ impl Tensor {
             }
             Part::Im2col { lower, upper, channels, pixels } => {
                 require(self.rank >= 3)?;
-                // The corners of all dimensions share 16 bits.
+                // A tensor map stores the corner coordinates of all dimensions in 16 bits, so each
+                // coordinate has fewer bits if there are more dimensions.
                 let limit = match self.rank {
                     3 => 1 << 15,
                     4 => 1 << 7,
@@ -252,7 +254,7 @@ impl Tensor {
             0,
         ]);
         self.strides[..MAX_RANK - 1].iter().for_each(|stride| put(&stride.to_le_bytes()));
-        // A dimension is from 1 to 2^32, so its predecessor fits in 32 bits.
+        // A dimension is from 1 to 2^32, so the dimension minus 1 fits in 32 bits.
         self.dims.iter().for_each(|dim| put(&(dim.wrapping_sub(1) as u32).to_le_bytes()));
         self.element_strides.iter().for_each(|stride| put(&[*stride as u8]));
         match part {
@@ -382,7 +384,7 @@ mod tests {
         tensor.check_part(&Part::Tiled { box_dims: [x, y, 0, 0, 0] })
     }
 
-    /// The results are those of NVIDIA's driver on an H200.
+    /// Checks that softgpu accepts and rejects the same tensor maps as NVIDIA's driver on an H200.
     #[test]
     fn test_the_limits_of_a_tensor_and_its_box() {
         let accepted: [fn(&mut Tensor); 8] = [

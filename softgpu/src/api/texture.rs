@@ -1,4 +1,4 @@
-//! Texture objects and surface objects.
+//! Entry points for texture objects and surface objects.
 
 use std::sync::Arc;
 

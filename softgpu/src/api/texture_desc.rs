@@ -1,4 +1,5 @@
-//! The descriptions of textures and surfaces: checks them, and converts them for kernels.
+//! Checks the descriptions of textures and surfaces, and converts them to the form that the
+//! interpreter uses.
 
 use cuda_api::arrays::{Extent, element_size, level};
 use cuda_api::error::{CuError, CuResult};
@@ -17,19 +18,21 @@ use crate::state::array::{ARRAYS, MIPMAPS};
 use crate::state::memory;
 use crate::state::texture::Source;
 
-/// The limits of textures in rows of memory, as on compute capability 9.0.
+/// Maximum width and height of a texture in pitched linear memory, in texels, on compute capability
+/// 9.0.
 const MAX_PITCHED: [u64; 2] = [131_072, 65_000];
 const MAX_PITCH: u64 = 2_097_120;
-/// The alignment of linear memory and of its rows, as in the device's attributes.
+/// Required alignment of the address of linear memory, in bytes, as the device's attributes report
+/// it.
 pub(super) const ALIGNMENT: u64 = 512;
 const PITCH_ALIGNMENT: u64 = 32;
 
-/// A resource whose description was checked.
+/// A resource whose description has been checked.
 pub(super) struct Resolved {
     pub(super) source: Source,
-    /// The levels, of which there is at least one.
+    /// The levels of a mipmapped array, or one element for other resources.
     pub(super) levels: Vec<Image>,
-    /// The properties of the array. Linear memory has none.
+    /// The properties of the array, or `None` for linear memory.
     array: Option<CUDA_ARRAY3D_DESCRIPTOR>,
     kind: CUresourcetype,
 }
@@ -54,7 +57,8 @@ fn format(format: F, channels: u32) -> CuResult<Format> {
     Ok(Format { channel, count: channels as u8 })
 }
 
-/// Describes an array in memory.
+/// Returns the properties with which the interpreter accesses an array's elements, which start at
+/// an address.
 fn image(array: &CUDA_ARRAY3D_DESCRIPTOR, address: u64) -> CuResult<Image> {
     let extent = Extent::of(array).ok_or(CuError::INVALID_VALUE)?;
     Ok(Image {
@@ -69,8 +73,8 @@ fn image(array: &CUDA_ARRAY3D_DESCRIPTOR, address: u64) -> CuResult<Image> {
     })
 }
 
-/// Describes rows of texels in memory that a program has allocated. As in NVIDIA's driver, they may
-/// extend beyond the allocation: a kernel that reads there fails.
+/// Describes rows of texels in memory that a program has allocated. As in NVIDIA's driver, the rows
+/// may extend beyond the allocation. A kernel that reads outside the allocation fails.
 fn linear(format: Format, address: u64, [width, height]: [u64; 2], pitch: u64) -> CuResult<Image> {
     let row = width.checked_mul(format.bytes() as u64).ok_or(CuError::INVALID_VALUE)?;
     require(address.is_multiple_of(ALIGNMENT) && pitch >= row && memory::accessible(address, 1))?;
@@ -136,8 +140,8 @@ pub(super) fn surface(described: &CUDA_RESOURCE_DESC) -> CuResult<Resolved> {
     Ok(resolved)
 }
 
-/// Returns the format of a resource view. Although the header defines a value for the resource's own
-/// format, NVIDIA's driver doesn't accept it.
+/// Returns the format of a resource view. Rejects CU_RES_VIEW_FORMAT_NONE, as NVIDIA's driver does,
+/// although the header defines it as the resource's own format.
 fn view_format(view: CUresourceViewFormat, own: Format) -> CuResult<Format> {
     const CHANNELS: [Channel; 8] = [
         Channel::U8,
@@ -151,7 +155,8 @@ fn view_format(view: CUresourceViewFormat, own: Format) -> CuResult<Format> {
     ];
     require(view != CUresourceViewFormat::CU_RES_VIEW_FORMAT_NONE)?;
     require(view.0 <= CUresourceViewFormat::CU_RES_VIEW_FORMAT_UNSIGNED_BC7.0)?;
-    // The formats follow each other with 1, 2, and 4 components each. The last ones are compressed.
+    // For each channel type, there are three consecutive formats, with 1, 2, and 4 components. The
+    // compressed formats follow at the end.
     let index = view.0 as usize - 1;
     let channel = *CHANNELS.get(index / 3).ok_or(CuError::NOT_SUPPORTED)?;
     let format = Format { channel, count: [1, 2, 4][index % 3] };
@@ -167,7 +172,7 @@ fn restrict(resolved: &mut Resolved, view: &CUDA_RESOURCE_VIEW_DESC) -> CuResult
     require([view.width, view.height, view.depth] == [array.Width, array.Height, array.Depth])?;
     let (low, high) = (view.firstMipmapLevel as usize, view.lastMipmapLevel as usize);
     require(low <= high && high < resolved.levels.len())?;
-    // NVIDIA's driver doesn't check the last layer.
+    // NVIDIA's driver doesn't check the last layer, so limit it instead of failing.
     let last = view.lastLayer.min(first.depth.saturating_sub(1));
     require(view.firstLayer <= last)?;
     resolved.levels = resolved.levels[low..=high].to_vec();
@@ -186,7 +191,7 @@ fn wrap(mode: CUaddress_mode, normalized: bool) -> CuResult<Wrap> {
         CUaddress_mode::CU_TR_ADDRESS_MODE_WRAP if normalized => Wrap::Repeat,
         CUaddress_mode::CU_TR_ADDRESS_MODE_MIRROR if normalized => Wrap::Mirror,
         CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER => Wrap::Border,
-        // Textures repeat only if their coordinates are normalized.
+        // Wrap and mirror modes require normalized coordinates. Without them, the texture clamps.
         CUaddress_mode(0..=2) => Wrap::Clamp,
         _ => return Err(CuError::INVALID_VALUE),
     })
@@ -233,8 +238,8 @@ pub(super) fn texture(
         border: [0; 4],
     };
     if kind == CUresourcetype::CU_RESOURCE_TYPE_LINEAR {
-        // Address modes and filters don't apply to linear memory. Reads outside the memory return
-        // zeros.
+        // Address modes and filters don't apply to linear memory. A fetch outside a linear texture
+        // returns zeros.
         return Ok(texture);
     }
     texture.normalized = is(CU_TRSF_NORMALIZED_COORDINATES);

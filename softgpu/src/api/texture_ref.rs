@@ -61,12 +61,13 @@ impl Library for Softgpu {
     fn bind(key: Key, resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> CuResult {
         let resolved = texture_desc::resource(resource)?;
         let source = resolved.source;
-        // Earlier launches use the old properties.
+        // Kernels that are already launched use the old properties, so wait until they have
+        // finished.
         current()?.synchronize();
         match texture_desc::texture(resolved, texture, None) {
             Ok(texture) => bind_texture(key, source, texture),
-            // A program sets the properties one after another. Until they fit together, kernels
-            // that use the reference fail.
+            // A program sets the properties of a reference one after another, so they may not be
+            // valid together yet. Until they are, kernels that use the reference fail.
             Err(_) => unbind(key),
         }
         Ok(())

@@ -21,7 +21,7 @@ use crate::state::handles::{Kind, Table};
 use crate::state::memory;
 use crate::state::primary;
 
-/// Size in bytes of which all addresses and sizes must be multiples.
+/// Granularity in bytes: all addresses and sizes must be multiples of it.
 const GRANULARITY: u64 = 2 << 20;
 const HANDLE_FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
@@ -52,13 +52,13 @@ struct Mapping {
     size: u64,
     physical: Arc<Physical>,
     handle: usize,
-    /// The access of each device that was given any.
+    /// The access rights by device ordinal, for each device whose access the program has set.
     access: BTreeMap<c_int, Access>,
 }
 
 impl Mapping {
-    /// Returns the most access that any device has. softgpu can't enforce the access of a single
-    /// device, so all devices get this access.
+    /// Returns the strongest access right of any device. softgpu can't enforce access rights per
+    /// device, so all devices get this one.
     fn most_access(&self) -> Access {
         let has = |access| self.access.values().any(|one| *one == access);
         let levels =
@@ -336,7 +336,8 @@ entries! {
         if !aligned(address) || flags != 0 || !space.reserves(address, size) || !free {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the interval is reserved, and nothing else is mapped in it.
+        // SAFETY: the interval is part of a range that the program has reserved through this
+        // module, and the code above checked that nothing is mapped in it.
         let found = unsafe {
             libc::mmap(
                 address as *mut c_void,
@@ -406,7 +407,7 @@ entries! {
             let access = mapping.most_access();
             let protection = match access {
                 Access::CU_MEM_ACCESS_FLAGS_PROT_NONE => libc::PROT_NONE,
-                // The table of ranges makes kernels and copies respect read-only access.
+                // For read-only access, `RANGES` makes kernels and copies fail if they write.
                 _ => libc::PROT_READ | libc::PROT_WRITE,
             };
             // SAFETY: this module mapped the interval.
