@@ -61,8 +61,8 @@ pub(crate) unsafe fn write_global(address: u64, size: u8, value: u64) {
 }
 
 impl Warp {
-    /// Returns each lane's address, and the space that contains all of the addresses. If they are
-    /// in different spaces, returns generic addresses and `Generic`.
+    /// Returns each active lane's address, and the space that contains all of them. If they are in
+    /// different spaces, returns generic addresses and `Generic`.
     fn addresses(&self, group: &Group, at: &Address, mask: u32) -> Result<(Lanes, Space), Fault> {
         let mut add = at.offset as u64;
         if at.frame {
@@ -95,9 +95,9 @@ impl Warp {
         Ok((addresses, space))
     }
 
-    /// Fails if one of the lanes' accesses to global memory isn't allowed or aligned. To save time,
-    /// this first checks the span that contains all accesses, and checks each access only if the
-    /// first check fails.
+    /// Fails if a lane's access to global memory isn't allowed or isn't aligned. To save time,
+    /// checks the span that contains all of the accesses first. Checks each access by itself only
+    /// if the span isn't allowed as a whole.
     fn check(
         block: &mut BlockState<'_>,
         addresses: &Lanes,
@@ -384,7 +384,7 @@ impl Warp {
                     // SAFETY: the code above checked that the access is allowed and aligned.
                     unsafe { atomics::global(atomic.op, atomic.size, at, b[i], c[i]) }
                 }
-                // The hardware doesn't support atomics on local memory or parameters.
+                // The hardware doesn't support atomic operations on local memory or parameters.
                 Space::Local | Space::Param => return Err(Fault::IllegalAddress),
             };
             if let Some(d) = atomic.old {

@@ -78,11 +78,11 @@ fn mul_wide(ty: Ty) -> Option<BinFn> {
 /// The part of the product that an integer multiplication keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The lower half.
+    /// The lower half of the product.
     Lo,
-    /// The upper half.
+    /// The upper half of the product.
     Hi,
-    /// Both halves.
+    /// The whole product, which is twice as wide as the operands.
     Wide,
 }
 

@@ -97,7 +97,7 @@ pub unsafe fn global(op: AtomicOp, size: u8, address: u64, b: u64, c: u64) -> u6
     }
 }
 
-/// Executes `op` on memory that only this block's thread accesses. Returns the old value.
+/// Executes `op` on memory that no other host thread accesses. Returns the old value.
 pub fn private(op: AtomicOp, bytes: &mut [u8], b: u64, c: u64) -> u64 {
     let size = bytes.len();
     let mut word = [0; 8];

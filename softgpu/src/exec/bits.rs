@@ -1,4 +1,4 @@
-//! Bit and byte operations.
+//! Bit and byte operations on a whole warp, with one function per opcode and type.
 
 use super::alu::Part;
 use super::cvt;
@@ -8,8 +8,8 @@ use crate::ptx::ir::{BinFn, TernFn, UnFn};
 use crate::ptx::types::Ty;
 
 /// Returns the position of the most significant bit that differs from the sign bit, or 0xffffffff
-/// if there is none. With `shift`, returns how far the value must be shifted left to move this bit
-/// to the top.
+/// if there is none. With `shift`, returns by how much the value must be shifted left to move that
+/// bit to the top.
 fn bfind(value: u64, signed: bool, bits: u32, shift: bool) -> u64 {
     let value = if signed && value >> (bits - 1) & 1 == 1 { !value } else { value };
     let value = if bits == 64 { value } else { value & ((1 << bits) - 1) };
@@ -263,8 +263,8 @@ pub fn dp4a(signed: [bool; 2]) -> TernFn {
     }
 }
 
-/// Returns the function for the dot product of two halfwords of one operand and two bytes of the
-/// other: the upper bytes with `hi`, and the lower bytes otherwise.
+/// Returns the function for the dot product of two halfwords of the first operand and two bytes of
+/// the second. With `hi`, uses the upper two bytes of the second operand, otherwise the lower two.
 pub fn dp2a(signed: [bool; 2], hi: bool) -> TernFn {
     match (signed, hi) {
         ([false, false], false) => tern!(|a, b, c| dot2(a, b, c, [false, false], 0)),
@@ -327,8 +327,8 @@ pub fn pack_halves(dst: Ty, mode: Mode, relu: bool) -> Option<BinFn> {
     })
 }
 
-/// Returns one function that does both steps of a multiply-add, or `None` for a variant that
-/// compilers rarely emit.
+/// Returns one function for both the multiplication and the addition of a multiply-add. Returns
+/// `None` for a variant that compilers rarely emit.
 pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
     Some(match (part, ty) {
         (Part::Lo, Ty::S32 | Ty::U32) => {

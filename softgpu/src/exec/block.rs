@@ -16,7 +16,7 @@ pub struct Block<'l> {
 }
 
 impl<'l> Block<'l> {
-    /// Creates the state, which can run any number of the grid's blocks one after another.
+    /// Creates the state for running blocks of a grid, one after another.
     pub fn new(launch: &'l Launch, worker: u32) -> Self {
         Self { state: BlockState::new(launch, worker), warps: Vec::new(), turns: Vec::new() }
     }
@@ -54,8 +54,8 @@ impl<'l> Block<'l> {
         if done || progress {
             self.state.stuck = false;
         } else if self.state.stuck {
-            // Deadlock: all remaining threads are waiting for a barrier that none of them can
-            // complete.
+            // All remaining threads are waiting for a barrier that none of them can complete. The
+            // hardware would hang in such a deadlock, so the kernel fails instead.
             return Err(Fault::LaunchFailed);
         } else {
             self.state.stuck = true;

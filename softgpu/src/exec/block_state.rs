@@ -17,7 +17,8 @@ pub(crate) struct BarrierState {
     pub(crate) arrived: u32,
     /// Number of threads that the barrier waits for. 0 means all live threads.
     pub(crate) count: u32,
-    /// Number of arrived threads whose predicate is set. `asked` counts all arrived threads.
+    /// Number of threads that arrived with a true predicate. `asked` counts all threads that
+    /// arrived with a predicate.
     pub(crate) set: u32,
     pub(crate) asked: u32,
     /// Values of `set` and `asked` when the barrier last completed.
@@ -32,7 +33,8 @@ pub struct BlockState<'l> {
     /// Index of the simulated multiprocessor that runs the block, which kernels read as `%smid`.
     pub(crate) worker: u32,
     view: View<'l>,
-    /// The texture object and the surface object that the block used last, with their handles.
+    /// The texture object that the block used last, with its handle. `surface` has the same for
+    /// surface objects. They save a lookup if the next access uses the same object.
     texture: Option<(u64, Arc<Texture>)>,
     surface: Option<(u64, Arc<Image>)>,
     /// The block's shared memory, stored as 16-byte words for alignment.
@@ -114,9 +116,9 @@ impl<'l> BlockState<'l> {
         }
     }
 
-    /// Executes a warp's `nanosleep`. PTX limits sleeps to one millisecond and allows shorter ones.
-    /// If the block has several warps, this only yields the CPU: one host thread executes all
-    /// warps, and the sleeping warp may be waiting for another one.
+    /// Executes a warp's `nanosleep`. PTX limits sleeps to one millisecond, and allows them to be
+    /// shorter than requested. If the block has several warps, this only yields the CPU, because
+    /// one host thread executes all of them, and the sleeping warp may be waiting for another warp.
     pub(crate) fn sleep(&self, nanoseconds: u32) {
         if self.launch.threads() <= 32 {
             std::thread::sleep(Duration::from_nanos(nanoseconds.min(1_000_000).into()));
@@ -145,8 +147,8 @@ impl<'l> BlockState<'l> {
     }
 }
 
-/// Returns the object with a handle: the `last` one that was used, if it has this handle, or else
-/// the one that `find` finds.
+/// Returns the object with a handle. Uses the cached object in `last` if it has this handle, and
+/// otherwise calls `find` and caches the object.
 fn recall<T>(
     last: &mut Option<(u64, Arc<T>)>,
     handle: u64,

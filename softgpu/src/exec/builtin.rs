@@ -1,4 +1,4 @@
-//! Functions that CUDA provides to kernels.
+//! Functions that CUDA provides in device code, such as `malloc` and `printf`.
 
 use super::block_state::BlockState;
 use super::memory::Fault;

@@ -7,7 +7,8 @@ use super::warp::{Group, Next, State, Warp};
 use crate::ptx::ir::{Barrier, BarrierKind, Match, Op, ReduxOp, Shfl, ShflMode, Vote, VoteKind};
 
 impl Warp {
-    /// Returns whether the group must wait for other lanes among `members`, and updates its state.
+    /// Returns whether the group must wait for lanes in `members` that haven't reached this
+    /// instruction. Updates the group's state accordingly.
     fn waits(&self, group: &mut Group, members: u32) -> bool {
         if group.state == State::Forced || members & self.live & !group.mask == 0 {
             group.state = State::Ready;
@@ -96,8 +97,8 @@ impl Warp {
             Some(slot) => self.regs[group.base + slot as usize][lane] as u32,
             None => 0,
         };
-        // A barrier with a thread count counts 32 threads per warp, even if the block's last warp
-        // has fewer threads.
+        // If the barrier has a thread count, each warp counts as 32 threads, even if the block's
+        // last warp has fewer.
         let mut arriving = group.mask.count_ones();
         if count != 0 && group.mask == self.initial {
             arriving = 32;
@@ -165,8 +166,8 @@ impl Warp {
                 }
             };
             let from = if ok { from & 31 } else { me };
-            // If the source lane doesn't participate, PTX leaves the result undefined. This reads
-            // that lane's register.
+            // PTX leaves the result undefined if the source lane doesn't participate. softgpu
+            // returns the register of that lane.
             out[lane] = a[from as usize] & 0xffff_ffff;
             valid |= u32::from(ok) << lane;
         });

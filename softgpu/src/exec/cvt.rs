@@ -1,4 +1,4 @@
-//! Conversions between types.
+//! Conversions between integer and floating-point types.
 
 use super::lanes::{f32_of, f64_of, from_f32, ftz, sat_f32, un};
 use super::round::{self, BF16, F16, Mode};
@@ -6,7 +6,7 @@ use crate::ptx::ir::{Cvt, UnFn};
 use crate::ptx::types::Ty;
 
 impl Cvt {
-    /// Converts one value.
+    /// Converts the value of one lane.
     pub fn convert(&self, a: u64) -> u64 {
         if self.src.float() { self.float_to(self.decode(a)) } else { self.int_to(a) }
     }
@@ -43,8 +43,8 @@ impl Cvt {
         }
     }
 
-    /// Truncates an integer to the destination's width. 8- and 16-bit signed integers are then
-    /// sign-extended to the register.
+    /// Truncates an integer to the destination's width, and then sign-extends signed 8- and 16-bit
+    /// integers to the width of a register.
     fn place(&self, value: i128) -> u64 {
         match self.dst.bits() {
             8 if self.dst.signed() => value as i8 as u64,
@@ -66,8 +66,9 @@ impl Cvt {
             }
             Ty::F64 => round::int_to_float(self.mode, negative, magnitude, 53).to_bits(),
             Ty::F16 | Ty::Bf16 => {
-                // If not all bits of the integer fit in a double, set the lowest bit that does fit
-                // if any bit below it is set. The bits below decide how a tie is rounded.
+                // A double may not hold all bits of the integer. Replace the bits that don't fit
+                // with a sticky bit: if any of them is set, set the lowest bit that fits. The
+                // sticky bit keeps the second rounding from mistaking an inexact value for a tie.
                 let extra = 11u32.saturating_sub(magnitude.leading_zeros());
                 let dropped = magnitude & ((1 << extra) - 1);
                 let sticky = u64::from(dropped != 0) << extra;
@@ -91,8 +92,8 @@ impl Cvt {
                 return if wide { 1 << (self.dst.bits() - 1) } else { 0 };
             }
             let (low, high) = self.range();
-            // Rust's conversion saturates at i128's limits, which are far outside all the ranges
-            // here.
+            // Rust's conversion saturates at the limits of i128, which are far outside the range of
+            // every destination type.
             return self.place((round::integral(mode, value) as i128).clamp(low, high));
         }
         let mut value = if self.integral { round::integral(mode, value) } else { value };
@@ -121,8 +122,8 @@ impl Cvt {
         }
         let (dst, src) = (self.dst, self.src);
         if !dst.float() && !src.float() {
-            // Extend or truncate according to the narrower type. If the destination is unsigned,
-            // truncate a signed source to its width.
+            // Extend or truncate according to the narrower of the two types. If the destination is
+            // unsigned, truncate a sign-extended source to the destination's width.
             let narrow = if dst.bits() < src.bits() { dst } else { src };
             return Some(match (narrow, dst) {
                 (Ty::S8, Ty::U16 | Ty::B16) => un!(|a| a as i8 as u16 as u64),

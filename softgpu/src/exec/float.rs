@@ -8,7 +8,6 @@ use crate::ptx::types::Ty;
 /// The variant of a floating-point operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Float {
-    /// Rounding mode.
     pub mode: Mode,
     /// Whether to flush subnormals to zero.
     pub ftz: bool,

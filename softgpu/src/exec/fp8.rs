@@ -1,5 +1,5 @@
 //! Conversions between pairs of 8-bit floats and wider types. The second value of a pair is in the
-//! upper half.
+//! upper half of the operand.
 
 use super::lanes::{bin, f32_of, un};
 use super::round::{E4M3, E5M2, F16, Mode, Small};

@@ -13,7 +13,7 @@ struct Grid {
     next: AtomicU64,
     cancelled: AtomicBool,
     fault: Mutex<Option<Fault>>,
-    /// Number of pool threads that are running the grid's blocks.
+    /// Number of pool threads that are running blocks of this grid.
     helpers: Mutex<u32>,
     idle: Condvar,
 }
@@ -58,7 +58,8 @@ impl Grid {
         Ok(())
     }
 
-    /// Runs all blocks in turns on this thread, so that blocks can wait for each other.
+    /// Runs all blocks in turns on this thread, so that blocks of a cooperative launch can wait for
+    /// each other.
     fn together(&self) {
         let running = Running::on(self.launch.device);
         let mut blocks = Vec::new();
@@ -83,9 +84,9 @@ impl Grid {
     }
 }
 
-/// Returns the pool of threads that help with grids of more than one block. The thread of the
-/// kernel's stream always runs blocks too, so an endless kernel that occupies the pool can't stop
-/// kernels in other streams.
+/// Returns the thread pool that helps with grids of more than one block. The stream's own thread
+/// also runs blocks of its kernel, so kernels in other streams make progress even if an endless
+/// kernel occupies the whole pool.
 fn pool() -> Option<&'static rayon::ThreadPool> {
     static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
     POOL.get_or_init(|| {
@@ -124,8 +125,8 @@ pub fn run(launch: Launch) -> Result<(), Fault> {
                 let grid = grid.clone();
                 pool.spawn(move || {
                     {
-                        // If the grid has already finished, its thread no longer waits for helpers,
-                        // so this helper must not start.
+                        // If the grid has already finished, `run` no longer waits for helpers, so
+                        // this helper must not start.
                         let mut helpers =
                             grid.helpers.lock().unwrap_or_else(PoisonError::into_inner);
                         if grid.finished() {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// Alignment and granularity of allocations, in bytes.
 const UNIT: u64 = 16;
 
-/// A heap in an interval of device memory. Its bookkeeping is stored outside that interval.
+/// A heap in an interval of device memory. Its bookkeeping is stored outside of that interval.
 #[derive(Debug, Default)]
 pub struct Heap {
     state: Mutex<State>,
@@ -16,7 +16,7 @@ pub struct Heap {
 struct State {
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
-    /// Whether the heap has got its interval.
+    /// Whether [`Heap::begin`] has been called.
     begun: bool,
 }
 
@@ -28,7 +28,7 @@ impl Heap {
         heap
     }
 
-    /// Gives the heap, which has no memory yet, an interval of device memory.
+    /// Assigns an interval of device memory to the heap, which must not have one yet.
     pub fn begin(&self, start: u64, size: u64) {
         let mut state = self.lock();
         state.begun = true;
@@ -37,7 +37,7 @@ impl Heap {
         }
     }
 
-    /// Returns whether the heap has got its interval.
+    /// Returns whether the heap has been assigned an interval of device memory.
     pub fn has_begun(&self) -> bool {
         self.lock().begun
     }
@@ -60,8 +60,8 @@ impl Heap {
         start
     }
 
-    /// Frees the allocation that starts at an address. Returns false if there is none. Freeing 0
-    /// does nothing.
+    /// Frees the allocation that starts at an address. Returns false if no allocation starts there.
+    /// Freeing address 0 does nothing and succeeds.
     pub fn release(&self, start: u64) -> bool {
         if start == 0 {
             return true;

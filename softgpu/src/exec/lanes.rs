@@ -102,7 +102,7 @@ pub fn sat_f32(value: f32) -> f32 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
-/// Like [`sat_f32`], for doubles.
+/// Clamps to [0, 1], as [`sat_f32`] does for singles; NaN becomes 0.
 pub fn sat_f64(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }

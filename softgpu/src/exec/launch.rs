@@ -1,4 +1,4 @@
-//! A kernel launch.
+//! The description of a kernel launch.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::ptx::program::Program;
 pub struct Launch {
     /// The code of the kernel's module.
     pub program: Arc<Program>,
-    /// The kernel to run.
     pub kernel: Arc<Kernel>,
     /// Number of blocks in each dimension.
     pub grid: [u32; 3],
@@ -21,7 +20,7 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory per block, in bytes.
     pub dynamic_shared: u32,
-    /// The kernel's parameter buffer.
+    /// The contents of the kernel's parameter buffer.
     pub params: Vec<u8>,
     /// The address ranges that kernels may access.
     pub memory: &'static Ranges,
@@ -29,7 +28,7 @@ pub struct Launch {
     pub objects: &'static dyn Objects,
     /// The buffer for `printf` output.
     pub printf: Arc<Printf>,
-    /// The heap for `malloc`.
+    /// The heap for device-side `malloc`.
     pub heap: Arc<Heap>,
     /// The launch's number in its context, which kernels read as `%gridid`.
     pub id: u64,

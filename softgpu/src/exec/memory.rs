@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The reason why a kernel failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// A memory access outside accessible memory.
+    /// An access to memory that the kernel may not access.
     IllegalAddress,
     /// A memory access that isn't aligned to its size.
     Misaligned,
@@ -20,7 +20,7 @@ pub enum Fault {
     Cancelled,
 }
 
-/// An interval of addresses.
+/// An interval of addresses that kernels may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// Address of the first byte.
@@ -31,8 +31,8 @@ pub struct Range {
     pub writable: bool,
 }
 
-/// All intervals that kernels may access, sorted. Readers keep a copy of the table, and refresh the
-/// copy only when they don't find an address in it.
+/// All intervals of addresses that kernels may access, sorted by address. Each reader has a copy of
+/// the table, a [`View`], and refreshes it only when an address isn't in the copy.
 #[derive(Debug, Default)]
 pub struct Ranges {
     table: RwLock<Arc<Vec<Range>>>,
@@ -108,7 +108,7 @@ fn cut(table: &mut Vec<Range>, start: u64, end: u64) {
     table.splice(first..last, keep);
 }
 
-/// A reader's copy of the table, which remembers the last interval it used.
+/// A reader's copy of the table of intervals. Remembers the last interval that it found.
 #[derive(Debug)]
 pub struct View<'r> {
     ranges: &'r Ranges,

@@ -5,12 +5,12 @@ use super::lanes::each_lane;
 use super::memory::Fault;
 use crate::ptx::ir::{Lanes, WARP};
 
-/// How the lanes of a warp divide a memory.
+/// How a memory is divided between the lanes of a warp.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Division {
-    /// All lanes access the same bytes. This is the memory's size.
+    /// All lanes access the same bytes. The value is the size of the memory in bytes.
     Common(usize),
-    /// Each lane has this number of bytes, beginning with lane 0.
+    /// Each lane has its own part of this size in bytes. Lane 0's part comes first.
     PerLane(usize),
 }
 
@@ -46,7 +46,7 @@ impl Division {
     }
 }
 
-/// Loads a value of `size` bytes for each lane, with its sign extended if it is `signed`.
+/// Loads a value of `size` bytes for each lane. Sign-extends it if `signed` is set.
 pub(crate) fn load(
     register: &mut Lanes,
     memory: &[u8],
@@ -74,7 +74,8 @@ pub(crate) fn load(
     }
 }
 
-/// Stores a value of `size` bytes for each lane, in the order of the lanes.
+/// Stores a value of `size` bytes for each lane. If lanes write to the same address, the highest
+/// lane's value remains.
 pub(crate) fn store(
     memory: &mut [u8],
     values: &Lanes,

@@ -6,7 +6,7 @@ use std::arch::asm;
 /// A rounding mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// To nearest, ties to even.
+    /// To the nearest value. A tie goes to the value whose last bit is 0.
     Nearest,
     /// Toward zero.
     Zero,
@@ -139,8 +139,8 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (s, (a - (s - t)) + (b - t))
 }
 
-/// Returns a sum rounded to odd: an inexact result has its last bit set. Rounding it again, to a
-/// format with fewer bits, then gives the correctly rounded sum.
+/// Returns the sum of two doubles, rounded to odd: if the sum is inexact, its last bit is set.
+/// Rounding the result to a format with fewer bits then gives the correctly rounded sum.
 pub fn add_odd(a: f64, b: f64) -> f64 {
     let (s, e) = two_sum(a, b);
     if e == 0.0 || !s.is_finite() || s.to_bits() & 1 == 1 {
@@ -201,14 +201,14 @@ pub fn integral(mode: Mode, a: f64) -> f64 {
 pub struct Small {
     mantissa: u32,
     exponent: u32,
-    /// Whether the format has infinities. Otherwise, its largest exponent also encodes finite
-    /// values, except for the largest mantissa, which is the only NaN.
+    /// Whether the format has infinities. If it hasn't, the largest exponent also encodes finite
+    /// values, and only the largest mantissa with that exponent is NaN.
     infinite: bool,
 }
 
 /// IEEE half precision.
 pub const F16: Small = Small { mantissa: 10, exponent: 5, infinite: true };
-/// bfloat16.
+/// The bfloat16 format.
 pub const BF16: Small = Small { mantissa: 7, exponent: 8, infinite: true };
 /// The 8-bit format with 4 bits of exponent and 3 bits of mantissa.
 pub const E4M3: Small = Small { mantissa: 3, exponent: 4, infinite: false };
@@ -216,7 +216,7 @@ pub const E4M3: Small = Small { mantissa: 3, exponent: 4, infinite: false };
 pub const E5M2: Small = Small { mantissa: 2, exponent: 5, infinite: true };
 
 impl Small {
-    /// Decodes the value exactly.
+    /// Returns the value that the bits encode. The conversion is exact.
     pub fn decode(self, bits: u16) -> f64 {
         let bias = (1i32 << (self.exponent - 1)) - 1;
         let negative = bits >> (self.mantissa + self.exponent) & 1 == 1;
@@ -275,7 +275,7 @@ impl Small {
         u16::from(negative) << (self.mantissa + self.exponent)
     }
 
-    /// The bits of the largest exponent.
+    /// Returns the largest exponent, shifted to its place in the encoding.
     fn top_exponent(self) -> u16 {
         ((1 << self.exponent) - 1) << self.mantissa
     }
@@ -288,8 +288,8 @@ impl Small {
         if magnitude == 0.0 {
             return 0;
         }
-        // Compute the unit in the last place, which must not be smaller than that of subnormals. It
-        // is a power of two, so dividing by it is exact.
+        // Compute the unit in the last place, which is at least that of subnormals. It's a power of
+        // two, so dividing by it is exact.
         let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
         let ulp = 2f64.powi(raw - self.mantissa as i32);
         let steps = integral(mode, (magnitude / ulp).copysign(value)).abs() as u32;
@@ -343,7 +343,8 @@ mod tests {
         }
         assert_eq!(E5M2.encode_finite(f64::INFINITY), 0x7b);
         assert_eq!((E4M3.encode_finite(f64::NAN), E5M2.encode_finite(-f64::NAN)), (0x7f, 0x7f));
-        // Ties go to the even neighbor.
+        // These values are halfway between two representable ones. They are rounded to the one with
+        // an even mantissa.
         assert_eq!((E4M3.encode_finite(17.0), E4M3.encode_finite(19.0)), (0x58, 0x5a));
         assert_eq!(E4M3.encode_finite(-2f64.powi(-10)), 0x80);
     }

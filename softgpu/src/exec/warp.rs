@@ -16,12 +16,12 @@ use crate::ptx::program::Program;
 const TURN: u32 = 8192;
 /// Maximum local memory per thread, in bytes.
 const MAX_LOCAL: u32 = 512 << 10;
-/// Maximum call depth.
+/// Maximum depth of nested function calls.
 const MAX_DEPTH: usize = 1024;
 /// Maximum number of registers in all of a warp's frames.
 const MAX_REGISTERS: usize = 1 << 20;
 
-/// The state of a calling function, to which its callee returns.
+/// The state to restore when a function returns to its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) call: u32,
@@ -32,10 +32,10 @@ pub(crate) struct Frame {
     pub(crate) local_top: u32,
 }
 
-/// Whether a group can run, and what it's waiting for otherwise.
+/// Whether a group can run, or what it's waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// The group can run.
+    /// The group can execute its next instruction.
     Ready,
     /// The group is waiting at its current instruction for other lanes in the warp.
     Warp,
@@ -73,7 +73,7 @@ impl Group {
     }
 }
 
-/// How a warp's turn ended.
+/// The reason why a warp's turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// All lanes have exited.
@@ -103,7 +103,7 @@ pub struct Warp {
     pub(crate) out: Lanes,
 }
 
-/// The next action of the warp's main loop, after an instruction.
+/// The action of the warp's main loop after it has executed an instruction.
 pub(crate) enum Next {
     /// Execute the next instruction.
     Step,
@@ -250,8 +250,8 @@ impl Warp {
         }
     }
 
-    /// Merges groups at the same program counter, then removes the group to run next from the list
-    /// and returns it.
+    /// Merges groups that are at the same program counter, chooses the group to run next, removes
+    /// it from the list of groups, and returns it.
     fn select(&mut self, block: &mut BlockState<'_>) -> Option<Group> {
         for i in 0..self.groups.len() {
             if let State::Barrier { id, turn } = self.groups[i].state
@@ -344,8 +344,8 @@ impl Warp {
             let Some(mut group) = self.select(block) else {
                 return Ok(if self.live == 0 { Turn::Done } else { Turn::Blocked });
             };
-            // The lowest program counter at which this group may merge with another group at the
-            // same call depth.
+            // The lowest program counter at which the running group may merge with another group
+            // that is in the same function at the same call depth.
             let limit = self
                 .groups
                 .iter()
@@ -368,7 +368,8 @@ impl Warp {
                     Next::Step => group.pc += 1,
                     Next::Jump => {
                         if !alone || !self.groups.is_empty() {
-                            // Paths have diverged or may rejoin, so select the next group again.
+                            // The running group has diverged, or may merge with another group at
+                            // this program counter, so select a group again.
                             left = left.saturating_sub(1);
                             turn -= 1;
                             if turn == 0 {
@@ -625,7 +626,7 @@ impl Warp {
                     same |= u32::from(index[i] == wanted) << i;
                 });
                 if same != group.mask {
-                    // Lanes with a different index form another group, which executes this
+                    // Lanes with a different index form another group, which executes this branch
                     // instruction again.
                     let mut rest = group.clone();
                     rest.mask &= !same;

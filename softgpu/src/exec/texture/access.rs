@@ -15,8 +15,9 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..32).filter(move |lane| mask >> lane & 1 == 1)
 }
 
-/// Returns the size of the largest words of which an access of `bytes` bytes consists. The rows of
-/// an array are packed, so an access can have a smaller alignment than its size.
+/// Returns the largest word size, in bytes, with which an access of `bytes` bytes can be split into
+/// aligned words. The rows of an array are packed, so an access can have a smaller alignment than
+/// its size.
 fn word_size(address: u64, bytes: usize) -> u8 {
     1 << (address | bytes as u64).trailing_zeros().min(3)
 }
@@ -47,7 +48,7 @@ fn write(block: &mut BlockState<'_>, address: u64, bytes: &[u8]) -> Result<(), F
         let skip = index as u64 * u64::from(size);
         let mut word = [0; 8];
         word[..part.len()].copy_from_slice(part);
-        // SAFETY: as above.
+        // SAFETY: the code above checked that the access is allowed, and the words are aligned.
         unsafe { write_global(address + skip, size, u64::from_le_bytes(word)) };
     }
     Ok(())

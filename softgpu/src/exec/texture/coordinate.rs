@@ -1,37 +1,37 @@
-//! From texture coordinates to texels, as described under "Texture Fetching" in the CUDA C++
-//! Programming Guide. Fractions have 8 bits, as in hardware.
+//! Maps texture coordinates to texels, as described under "Texture Fetching" in the CUDA C++
+//! Programming Guide. Fractions of coordinates have 8 bits, as in hardware.
 
-/// The units of a coordinate between two texels.
+/// Number of steps into which the distance between two texels is divided.
 pub const STEPS: u32 = 1 << 8;
 
-/// The texel that a coordinate outside the texture selects.
+/// The addressing mode: how a coordinate outside the texture selects a texel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrap {
     /// The texture repeats.
     Repeat,
-    /// The nearest texel in the texture.
+    /// The coordinate selects the nearest texel in the texture.
     Clamp,
     /// The texture repeats, and every second copy is mirrored.
     Mirror,
-    /// The border color.
+    /// The coordinate selects the border color.
     Border,
 }
 
-/// A dimension of a texture.
+/// The size and the addressing of a texture in one dimension.
 #[derive(Debug, Clone, Copy)]
 pub struct Axis {
     /// The number of texels, at least 1.
     pub size: u32,
-    /// The texel that a coordinate outside the texture selects.
+    /// The addressing mode for coordinates outside the texture.
     pub wrap: Wrap,
     /// Whether coordinates between 0 and 1 cover the texture. If not, `wrap` is `Clamp` or `Border`.
     pub normalized: bool,
 }
 
-/// The two neighboring texels between which linear filtering interpolates. `None` is the border.
+/// The two neighboring texels between which linear filtering interpolates, with their weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Neighbors {
-    /// The texels.
+    /// The positions of the texels. `None` is a texel of the border.
     pub texels: [Option<u32>; 2],
     /// The weights of the texels, whose sum is [`STEPS`].
     pub weights: [u32; 2],
@@ -54,7 +54,7 @@ impl Axis {
             Wrap::Mirror => coordinate - whole,
             Wrap::Clamp | Wrap::Border => coordinate,
         };
-        // The conversion turns NaN into 0 and limits the value to the range of the type.
+        // The cast turns NaN into 0 and saturates values outside the range of i64.
         let texel = self.scaled(inside).floor() as i64;
         let last = i64::from(self.size) - 1;
         if self.wrap == Wrap::Border && !(0..=last).contains(&texel) {

@@ -1,7 +1,7 @@
-//! The faces of a cubemap.
+//! Converts directions to positions on the faces of a cubemap.
 
-/// Returns the position of a direction or of a difference between directions, in the coordinates of
-/// a face: to the right, down, and out of the cube.
+/// Converts a vector to the coordinate system of a face, whose axes point right, down, and out of
+/// the cube. The vector is a direction or a difference between two directions.
 fn on_face(face: u32, [x, y, z]: [f32; 3]) -> [f32; 3] {
     match face {
         0 => [-z, -y, x],
@@ -33,7 +33,7 @@ pub fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
     (face, [s, t].map(|side| (side / out + 1.0) / 2.0))
 }
 
-/// Returns how fast the position on a face changes, given how fast the direction changes.
+/// Returns the derivative of the position on a face, given the derivative of the direction.
 pub fn gradient(direction: [f32; 3], change: [f32; 3]) -> [f32; 2] {
     let face = face_of(direction);
     let [s, t, out] = on_face(face, direction);
@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn test_gradients_are_those_of_positions() {
         assert_eq!(gradient([2.0, 0.0, 0.0], [0.0, 1.0, 0.5]), [-0.125, -0.25]);
-        // Moving away from the center turns the direction toward the middle of the face.
+        // A change of the direction away from the cube's center turns it toward the middle of the
+        // face.
         assert_eq!(gradient([1.0, 1.0, -2.0], [0.0, 0.0, -2.0]), [0.25, 0.25]);
         // A longer direction points to the same position.
         assert_eq!(gradient([1.0, 1.0, -2.0], [1.0, 1.0, -2.0]), [0.0, 0.0]);

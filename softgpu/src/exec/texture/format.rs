@@ -16,15 +16,16 @@ pub enum Channel {
     F32,
 }
 
-/// How a texture returns integers.
+/// The form in which a texture returns the values of integer texels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conversion {
-    /// As integers.
+    /// As integers, unchanged.
     Integer,
     /// 8-bit and 16-bit integers as numbers from 0 to 1, or from -1 to 1 if they are signed. 32-bit
     /// integers can't be converted.
     Normalized,
-    /// Like `Normalized`, and converts the first three 8-bit components from sRGB.
+    /// As numbers, converted as in `Normalized`. The first three components of 8-bit formats are
+    /// also converted from sRGB to linear.
     Srgb,
 }
 
@@ -38,7 +39,7 @@ pub struct Format {
 }
 
 impl Channel {
-    /// Returns the size in bytes.
+    /// Returns the size of a component in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::S8 => 1,
@@ -47,7 +48,7 @@ impl Channel {
         }
     }
 
-    /// Returns whether a texture returns floating-point numbers.
+    /// Returns whether a texture with this conversion returns floating-point numbers.
     pub fn is_float(self, conversion: Conversion) -> bool {
         match self {
             Self::F16 | Self::F32 => true,
@@ -73,7 +74,7 @@ impl Channel {
     }
 }
 
-/// Converts a component from sRGB.
+/// Converts a component from sRGB to linear.
 fn linear(value: u8) -> f32 {
     let value = f64::from(value) / 255.0;
     let linear = if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) };
@@ -96,7 +97,7 @@ impl Format {
             let mut word = [0; 4];
             word[..part.len()].copy_from_slice(part);
             let conversion = match (index, conversion) {
-                // The last component is the opacity, which isn't in sRGB.
+                // The last component is the opacity, which isn't encoded in sRGB.
                 (3, Conversion::Srgb) => Conversion::Normalized,
                 (_, conversion) => conversion,
             };

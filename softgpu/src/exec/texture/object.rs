@@ -1,4 +1,4 @@
-//! Texture objects and surface objects, as kernels see them.
+//! Texture objects and surface objects, in the form in which the interpreter uses them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use super::format::{Conversion, Format};
 pub struct Image {
     /// The address of the first texel.
     pub address: u64,
-    /// The format of the texels.
     pub format: Format,
     /// The width in texels. Like the other sizes, it's at least 1.
     pub width: u32,
@@ -27,26 +26,26 @@ pub struct Image {
 }
 
 impl Image {
-    /// Returns the width, the height, and the depth in texels.
+    /// Returns the width, the height, and the depth of the image, in texels.
     pub fn sizes(&self) -> [u32; 3] {
         [self.width, self.height, self.depth]
     }
 
-    /// Returns the address of the texel at `x`, `y`, and a slice.
+    /// Returns the address of the texel at column `x`, row `y`, and a slice or layer.
     pub fn texel(&self, [x, y, slice]: [u32; 3]) -> u64 {
         let row = u64::from(slice) * self.slice + u64::from(y) * self.pitch;
         self.address + row + u64::from(x) * self.format.bytes() as u64
     }
 }
 
-/// A texture object.
+/// A texture object, with the properties that determine how it's read.
 #[derive(Debug, Clone)]
 pub struct Texture {
-    /// The levels, of which there is at least one.
+    /// The levels of a mipmapped array, or one element for other resources. Never empty.
     pub levels: Vec<Image>,
     /// How the texture returns integers.
     pub conversion: Conversion,
-    /// The texel that a coordinate outside the texture selects, for each dimension.
+    /// The addressing mode for coordinates outside the texture, for each dimension.
     pub wraps: [Wrap; 3],
     /// Whether coordinates between 0 and 1 cover the texture.
     pub normalized: bool,
@@ -54,13 +53,13 @@ pub struct Texture {
     pub linear: bool,
     /// Whether to interpolate between levels.
     pub linear_levels: bool,
-    /// The number to add to a level.
+    /// The bias that is added to the requested level.
     pub bias: f32,
-    /// The lowest level to use.
+    /// The lowest level that may be used.
     pub min_level: f32,
-    /// The highest level to use.
+    /// The highest level that may be used.
     pub max_level: f32,
-    /// The components outside the texture, with [`Wrap::Border`].
+    /// The components of texels outside the texture, if the addressing mode is [`Wrap::Border`].
     pub border: [u32; 4],
 }
 

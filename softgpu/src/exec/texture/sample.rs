@@ -7,36 +7,37 @@ use crate::exec::lanes::from_f32;
 use crate::exec::memory::Fault;
 use crate::ptx::image::Geometry;
 
-/// The components of a texel.
+/// The four components of a texel, as the bits of floats or integers.
 pub type Texel = [u32; 4];
 
-/// Reads a texel of an image, at `x`, `y`, and a slice that are inside the image.
+/// A function that reads the texel at column `x`, row `y`, and a slice of an image. The position is
+/// inside the image.
 pub type Read<'r> = &'r mut dyn FnMut(&Image, [u32; 3]) -> Result<Texel, Fault>;
 
-/// A place in a texture.
+/// A point in a texture, given by coordinates.
 #[derive(Debug, Clone, Copy)]
 pub struct Point {
-    /// The geometry in the instruction.
+    /// The texture geometry that the instruction specifies.
     pub geometry: Geometry,
     /// The index of the layer, if the geometry has layers.
     pub layer: u32,
-    /// The coordinates. The geometry determines how many of them are used.
+    /// The coordinates of the point. The geometry determines how many of them are used.
     pub at: [f32; 3],
 }
 
-/// The level to read.
+/// How an instruction selects the level to read.
 #[derive(Debug, Clone, Copy)]
 pub enum Level {
-    /// The first one.
+    /// The first level.
     First,
-    /// A level to which the texture object's bias and limits apply.
+    /// This level, after adding the texture object's bias and applying its limits.
     Number(f32),
-    /// The level at which the distance of neighboring points is about one texel. The distances are
-    /// given per dimension, in both directions.
+    /// The level in which points of neighboring pixels are about one texel apart. The value
+    /// contains the derivatives of the coordinates in the two screen directions.
     Distance([[f32; 3]; 2]),
 }
 
-/// The plane or volume of an image that an instruction reads, with its axes.
+/// The plane or volume of an image that an instruction reads, and the axes of its coordinates.
 struct View {
     axes: [Axis; 3],
     dimensions: usize,
@@ -65,7 +66,8 @@ impl View {
         Self { axes, dimensions: point.geometry.coordinates(), slice, at: point.at }
     }
 
-    /// Returns the place in the image that a texel on each axis selects, or `None` for the border.
+    /// Calls `texel` for each axis, and returns the position in the image that the results select.
+    /// Returns `None` for the border.
     fn place(&self, texel: impl Fn(usize) -> Option<u32>) -> Option<[u32; 3]> {
         let mut place = [0, 0, self.slice];
         for (axis, place) in place.iter_mut().enumerate().take(self.dimensions) {
@@ -76,8 +78,8 @@ impl View {
 }
 
 impl Texture {
-    /// Returns the base-2 logarithm of the larger of two distances in texels: how far the point
-    /// moves in each of the two directions.
+    /// Returns the level of detail: the base-2 logarithm of the distance in texels that the point
+    /// moves in the given directions. Uses the direction with the larger distance.
     fn detail(&self, point: &Point, directions: [[f32; 3]; 2]) -> f32 {
         let sizes = self.levels[0].sizes();
         let cube = point.geometry.cube();
@@ -100,7 +102,7 @@ impl Texture {
         (squares[0].max(squares[1]).log2() / 2.0) as f32
     }
 
-    /// Returns the first level to read, and the weight of the next one in 1/[`STEPS`].
+    /// Returns the first level to read, and the weight of the next level in units of 1/[`STEPS`].
     fn level(&self, level: Level, point: &Point) -> (usize, u32) {
         let number = match level {
             Level::First => return (0, 0),
@@ -147,7 +149,7 @@ impl Texture {
             let side = |axis: usize| corner >> axis & 1;
             let weights = (0..view.dimensions).map(|axis| neighbors[axis].weights[side(axis)]);
             let weight = weights.product();
-            // A texel without weight must not matter, even if it's infinite.
+            // Skip a texel with weight 0, because 0 times an infinite texel would be NaN.
             if weight > 0 {
                 let place = view.place(|axis| neighbors[axis].texels[side(axis)]);
                 let texel = place.map_or(Ok(self.border), |place| read(image, place))?;
@@ -157,8 +159,8 @@ impl Texture {
         Ok(sum.texel())
     }
 
-    /// Returns one component of each of the texels that linear filtering in two dimensions uses:
-    /// counterclockwise, from the lower left one.
+    /// Returns one component of each of the four texels that bilinear filtering uses. The order is
+    /// counterclockwise, beginning with the lower left texel.
     pub fn gather(&self, point: &Point, component: u8, read: Read<'_>) -> Result<Texel, Fault> {
         let image = &self.levels[0];
         let view = View::new(self, image, point);
@@ -247,7 +249,8 @@ mod tests {
         }
     }
 
-    /// A texel's value tells its position: x + 10 y + 100 z + 1000 for each level after the first.
+    /// Computes a texel's value from its position: x + 10 y + 100 z + 1000 for each level after the
+    /// first.
     fn value(image: &Image, [x, y, z]: [u32; 3]) -> Result<Texel, Fault> {
         let level = 3 - image.width.ilog2();
         assert!(x < image.width && y < image.height && z < image.depth);

@@ -1,12 +1,12 @@
-//! Places in surfaces.
+//! Computes addresses in surfaces.
 
 use super::object::Image;
 use crate::exec::memory::Fault;
 use crate::ptx::image::{Bounds, Geometry};
 
 impl Image {
-    /// Returns the address of an access of `size` bytes to a surface. The first coordinate is in
-    /// bytes. Returns `None` if the access is outside the surface and must be ignored.
+    /// Returns the address of a surface access of `size` bytes. The first coordinate is in bytes.
+    /// Returns `None` if the access is outside of the surface; the caller must then ignore it.
     pub fn surface_address(
         &self,
         geometry: Geometry,
