@@ -1,4 +1,4 @@
-//! Evaluates constant expressions, with 64-bit integers as the PTX ISA defines.
+//! Evaluates constant expressions. Integers have 64 bits, as the PTX ISA requires.
 
 use super::scan::{Number, Scanner};
 
@@ -8,15 +8,16 @@ const MAX_DEPTH: u32 = 64;
 /// The value of a constant expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Constant {
-    /// A 64-bit integer, and whether its type is unsigned.
+    /// A 64-bit integer. The flag says whether its type is unsigned.
     Int(u64, bool),
-    /// A single-precision number, as its bits.
+    /// The bits of a single-precision number.
     F32(u32),
-    /// A double-precision number, as its bits.
+    /// The bits of a double-precision number.
     F64(u64),
 }
 
-/// Binary operators and their precedence. An operator that is a prefix of another one comes later.
+/// Binary operators and their precedence. The first match wins, so an operator that is a prefix of
+/// another one comes after it.
 const OPERATORS: &[(&str, u32)] = &[
     ("||", 1),
     ("&&", 2),
@@ -38,12 +39,13 @@ const OPERATORS: &[(&str, u32)] = &[
     ("%", 10),
 ];
 
-/// Reads a constant expression. Returns `None` if there is none, or if it's invalid.
+/// Reads a constant expression. Returns `None` if there is no expression at this position, or if
+/// it's invalid.
 pub fn expression(scan: &mut Scanner<'_>) -> Option<Constant> {
     conditional(scan, 0)
 }
 
-/// Reads a constant with at most unary operators.
+/// Reads a constant, which unary operators may precede.
 pub fn unary(scan: &mut Scanner<'_>) -> Option<Constant> {
     prefixed(scan, 0)
 }
@@ -116,7 +118,7 @@ fn prefixed(scan: &mut Scanner<'_>, depth: u32) -> Option<Constant> {
         b'(' => {
             scan.eat(b'(');
             if let Some(ty) = scan.dotted() {
-                // A cast is to .s64 or .u64.
+                // PTX allows casts only to .s64 and .u64.
                 let unsigned = match ty {
                     "u64" => true,
                     "s64" => false,
@@ -188,7 +190,8 @@ fn double(value: Constant) -> f64 {
     }
 }
 
-/// Applies an operator to integers. The result of a shift has the left operand's type.
+/// Applies an operator to two integers. A result is unsigned if `unsigned` is set, except that a
+/// shift has the type of its left operand.
 fn integers(operator: &str, a: u64, b: u64, unsigned: bool, left: bool) -> Option<Constant> {
     let order = if unsigned { a.cmp(&b) } else { (a as i64).cmp(&(b as i64)) };
     let truth = |value: bool| Some(Constant::Int(value.into(), false));

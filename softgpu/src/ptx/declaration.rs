@@ -12,7 +12,7 @@ const MAX_ALIGN: u64 = 1 << 20;
 /// Maximum nesting of the braces in an initializer.
 const MAX_NESTING: u32 = 16;
 
-/// The modifiers and the type of a declaration, which apply to all of its names.
+/// The modifiers and the type of a declaration. They apply to all names that it declares.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// The type of the elements.
@@ -23,11 +23,12 @@ pub struct Kind {
     pub align: Option<u64>,
     /// Whether the variable is in managed memory.
     pub managed: bool,
-    /// The kind of reference that the variable is, if it's one.
+    /// Whether the variable is a texture reference or a surface reference.
     pub reference: Option<Reference>,
 }
 
-/// A kind of variable that names an object. Its address is the object's handle in kernels.
+/// A kind of variable that refers to a texture or a surface. Kernels use the address of the
+/// variable as the object's handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reference {
     /// `.texref`
@@ -39,13 +40,12 @@ pub enum Reference {
 /// A variable or a parameter.
 #[derive(Debug, Clone)]
 pub struct Declared<'a> {
-    /// The name.
     pub name: &'a str,
-    /// Position of the name in the text.
+    /// Byte position of the name in the PTX text.
     pub at: usize,
-    /// The type and the modifiers.
     pub kind: Kind,
-    /// Number of elements in an array, or 1. `None` if the declaration leaves it open.
+    /// Number of elements in an array, or 1 for other variables. `None` for an array that is
+    /// declared without a size (`[]`).
     pub elements: Option<u64>,
 }
 
@@ -56,21 +56,22 @@ impl Declared<'_> {
         self.kind.align.unwrap_or(natural.next_power_of_two())
     }
 
-    /// Returns the size in bytes, or 0 if the declaration leaves it open.
+    /// Returns the size in bytes, or 0 for an array that is declared without a size.
     pub fn size(&self) -> Option<u64> {
         let element = self.kind.ty.bytes() as u64 * u64::from(self.kind.width);
         element.checked_mul(self.elements.unwrap_or(0)).filter(|size| *size <= MAX_VARIABLE)
     }
 }
 
-/// The value that an initializer gives to a part of a variable.
+/// The value that an initializer gives to one element of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// A number.
+    /// A number, which is the initial value of the element.
     Constant(Constant),
-    /// The address of a symbol plus a number, shifted right by a number of bits.
+    /// The address of this symbol, plus the first number, shifted right by the second number of
+    /// bits.
     Symbol(&'a str, i64, u32),
-    /// Characters.
+    /// The characters of a string.
     Text(&'a str),
 }
 
@@ -83,7 +84,8 @@ pub fn kind(scan: &mut Scanner<'_>, text: &str) -> Result<Kind, PtxError> {
         let Some(word) = scan.dotted() else { break };
         match word {
             "align" => align = Some(alignment(scan, text)?),
-            // An alignment after `.ptr` is that of the object to which the parameter points.
+            // `.ptr` may be followed by an alignment, which is that of the object to which the
+            // parameter points, not that of the parameter.
             "ptr" => pointer(scan, text)?,
             "v2" => width = 2,
             "v4" => width = 4,
@@ -142,7 +144,8 @@ pub fn attributes(scan: &mut Scanner<'_>, text: &str) -> Result<bool, PtxError> 
         loop {
             managed |= scan.dotted()? == "managed";
             if scan.eat(b'(') {
-                // `.unified(uuid1, uuid2)` identifies a function or variable across devices.
+                // Skip the two numbers in `.unified(uuid1, uuid2)`, which identify a function or
+                // variable across devices.
                 constant::unary(scan)?;
                 scan.eat(b',').then_some(())?;
                 constant::unary(scan)?;
@@ -229,7 +232,7 @@ fn value<'a>(scan: &mut Scanner<'a>) -> Option<Value<'a>> {
     }
     scan.rewind(start);
     let constant = constant::expression(scan)?;
-    // `0xFF00(symbol)` is one byte of a symbol's address.
+    // A mask before a symbol, as in `0xFF00(symbol)`, selects one byte of the symbol's address.
     if let Constant::Int(mask, _) = constant
         && scan.eat(b'(')
     {
@@ -241,7 +244,7 @@ fn value<'a>(scan: &mut Scanner<'a>) -> Option<Value<'a>> {
     Some(Value::Constant(constant))
 }
 
-/// Reads a symbol plus a number, as in `table+8` or `generic(table)+8`.
+/// Reads a symbol and an optional offset, as in `table+8` or `generic(table)+8`.
 fn symbol<'a>(scan: &mut Scanner<'a>) -> Option<Value<'a>> {
     let mut name = scan.word().filter(|name| *name != "WARP_SZ")?;
     let mut inner = 0;
@@ -257,7 +260,7 @@ fn addend(scan: &mut Scanner<'_>) -> Option<i64> {
     if !matches!(scan.peek(), b'+' | b'-') {
         return Some(0);
     }
-    // The expression starts with the sign.
+    // The sign before the offset is part of the expression.
     match constant::expression(scan)? {
         Constant::Int(n, _) => Some(n as i64),
         _ => None,

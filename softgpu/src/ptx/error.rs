@@ -1,4 +1,4 @@
-//! Errors in PTX.
+//! Errors in PTX texts.
 
 /// The reason why a module's text can't be used.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -22,12 +22,11 @@ pub enum PtxError {
     /// The text requires a newer version of PTX or a newer GPU.
     #[error("{0}")]
     TooNew(String),
-    /// A text refers to a symbol that no text defines.
+    /// A PTX text refers to a symbol that none of the linked texts defines.
     #[error("undefined reference to '{symbol}' in text {unit}")]
     Undefined {
-        /// The symbol.
         symbol: String,
-        /// The number of the text, starting at 0.
+        /// Index of the text among the linked texts.
         unit: u32,
     },
     /// A symbol is declared but not defined.
@@ -39,7 +38,7 @@ pub enum PtxError {
 }
 
 impl PtxError {
-    /// Adds the function that contains the error to the message.
+    /// Adds the name of the function that contains the error to the message.
     pub fn within(mut self, function: &str) -> Self {
         if let Self::Invalid { what, .. } | Self::Unsupported { what, .. } = &mut self {
             what.push_str(&format!(" (in '{function}')"));

@@ -2,7 +2,7 @@
 
 use super::types::Slot;
 
-/// The shape that an instruction gives a texture or a surface.
+/// The geometry of a texture or a surface, as an instruction specifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Geometry {
@@ -30,7 +30,7 @@ impl Geometry {
         })
     }
 
-    /// Returns whether the first operand is the index of a layer.
+    /// Returns whether the geometry has layers. If so, the first operand is the index of the layer.
     pub fn layered(self) -> bool {
         matches!(self, Self::Layered1 | Self::Layered2 | Self::LayeredCube)
     }
@@ -50,14 +50,14 @@ impl Geometry {
     }
 }
 
-/// The registers that select a place in a texture or a surface.
+/// The registers that select an object and a position in it, for texture and surface instructions.
 #[derive(Debug)]
 pub struct Place {
-    /// The shape that the instruction gives the object.
+    /// The geometry that the instruction specifies.
     pub geometry: Geometry,
     /// The register with the object's handle.
     pub object: Slot,
-    /// The register with the index of the layer.
+    /// The register with the index of the layer, if the geometry has layers.
     pub layer: Option<Slot>,
     /// The registers with the coordinates. The geometry determines their number.
     pub at: Vec<Slot>,
@@ -68,33 +68,34 @@ pub struct Place {
 pub enum Detail {
     /// The first level.
     Base,
-    /// The level in a register, which has the type of the coordinates.
+    /// The level in this register, which has the same type as the coordinates.
     Level(Slot),
-    /// The level whose texels are about as far apart as the given derivatives of the coordinates.
+    /// The level whose texels are about as far apart as the registers' derivatives of the
+    /// coordinates in the two screen directions say.
     Gradient(Vec<Slot>, Vec<Slot>),
 }
 
-/// The value that a texture instruction reads.
+/// The kind of read that a texture instruction performs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampling {
     /// The texel at integer coordinates.
     Texel,
-    /// The texture at floating-point coordinates.
+    /// The texture at floating-point coordinates, filtered as the texture object specifies.
     Filtered,
-    /// The component with this index, of each texel that linear filtering would use.
+    /// The component with this index of each of the texels that linear filtering would use.
     Gather(u8),
 }
 
 /// A `tex` or `tld4` instruction.
 #[derive(Debug)]
 pub struct Fetch {
-    /// The place to read.
+    /// The texture and the position to read.
     pub place: Place,
-    /// The value to read there.
+    /// The kind of read to perform.
     pub sampling: Sampling,
-    /// The level to read.
+    /// How to select the level to read.
     pub detail: Detail,
-    /// The registers of the components. `None` discards a component.
+    /// The destination registers of the four components. `None` discards a component.
     pub d: [Option<Slot>; 4],
 }
 
@@ -103,7 +104,7 @@ pub struct Fetch {
 pub enum Bounds {
     /// The kernel fails.
     Trap,
-    /// The access uses the nearest place in the surface.
+    /// The access uses the nearest position in the surface.
     Clamp,
     /// A load returns zero, and a store has no effect.
     Zero,
@@ -124,9 +125,9 @@ impl Bounds {
 /// A `suld` or `sust` instruction.
 #[derive(Debug)]
 pub struct SurfaceAccess {
-    /// The place to access. The first coordinate is in bytes.
+    /// The surface and the position to access. The first coordinate is in bytes.
     pub place: Place,
-    /// Whether to store.
+    /// Whether the instruction stores, and doesn't load.
     pub store: bool,
     /// The effect of an access outside the surface.
     pub bounds: Bounds,
@@ -136,7 +137,7 @@ pub struct SurfaceAccess {
     pub regs: Vec<Option<Slot>>,
 }
 
-/// A property of a texture or a surface.
+/// A property of a texture or a surface that an instruction can query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Property {
@@ -168,10 +169,9 @@ pub struct Query {
     pub surface: bool,
     /// The register with the object's handle.
     pub object: Slot,
-    /// The property to return.
+    /// The property to query.
     pub property: Property,
-    /// The register with the level whose property is queried. If absent, it's the first level.
+    /// The register with the level whose property is queried. `None` means the first level.
     pub level: Option<Slot>,
-    /// The destination register.
     pub d: Slot,
 }

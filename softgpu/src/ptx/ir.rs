@@ -11,13 +11,16 @@ pub const WARP: usize = 32;
 /// The values of one register in all of a warp's lanes.
 pub type Lanes = [u64; WARP];
 
-/// A function of one operand on a warp: destination, operand, active lanes.
+/// A function with one operand that is applied to a warp. Its parameters are the destination, the
+/// operand, and the mask of active lanes.
 pub type UnFn = fn(&mut Lanes, &Lanes, u32);
-/// A function of two operands on a warp.
+/// A function with two operands that is applied to a warp. Its parameters are the destination, the
+/// operands, and the mask of active lanes.
 pub type BinFn = fn(&mut Lanes, &Lanes, &Lanes, u32);
-/// A function of three operands on a warp.
+/// A function with three operands that is applied to a warp. Its parameters are the destination,
+/// the operands, and the mask of active lanes.
 pub type TernFn = fn(&mut Lanes, &Lanes, &Lanes, &Lanes, u32);
-/// A comparison on a warp. Returns one bit per lane.
+/// A comparison of two operands that is applied to a warp. Returns a mask with one bit per lane.
 pub type CmpFn = fn(&Lanes, &Lanes) -> u32;
 
 /// Bit position of the upper byte in generic addresses. If this byte is nonzero, it selects a state
@@ -33,12 +36,12 @@ pub const WINDOW_PARAM: u64 = 4;
 /// Upper byte of function addresses.
 pub const WINDOW_CODE: u64 = 8;
 
-/// Returns the address by which a program refers to the function with an index.
+/// Returns the function address for the function with an index.
 pub fn code_address(index: u32) -> u64 {
     WINDOW_CODE << WINDOW_SHIFT | (u64::from(index) + 1) << 4
 }
 
-/// Returns the index of the function that an address refers to.
+/// Returns the index of the function at a function address.
 pub fn function_at(address: u64) -> Option<u32> {
     let low = address & ((1 << WINDOW_SHIFT) - 1);
     (address >> WINDOW_SHIFT == WINDOW_CODE && low & 15 == 0 && (16..1 << 36).contains(&low))
@@ -60,40 +63,37 @@ pub enum Space {
     Param,
 }
 
-/// The condition under which an instruction executes.
+/// The guard of an instruction: the condition under which it executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// In all lanes.
+    /// The instruction executes in all lanes.
     Always,
-    /// In lanes where the predicate is set.
+    /// The instruction executes in lanes where the predicate is set.
     If(Pred),
-    /// In lanes where the predicate isn't set.
+    /// The instruction executes in lanes where the predicate isn't set.
     IfNot(Pred),
 }
 
 /// The operand that determines the address of a memory access.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
-    /// The state space.
     pub space: Space,
     /// The register with the base address.
     pub base: Slot,
-    /// The offset from the base address.
     pub offset: i64,
-    /// Whether the address is relative to the frame's local memory.
+    /// Whether the base is relative to the start of the function's frame in local memory.
     pub frame: bool,
 }
 
 /// A load or a store.
 #[derive(Debug)]
 pub struct Access {
-    /// The address.
     pub at: Address,
     /// Element size in bytes: 1, 2, 4 or 8.
     pub size: u8,
     /// Whether a narrow load is sign-extended.
     pub signed: bool,
-    /// The registers of the elements. `None` discards an element.
+    /// The registers of the vector's elements. `None` discards an element of a load.
     pub regs: Vec<Option<Slot>>,
 }
 
@@ -107,7 +107,8 @@ pub enum AtomicOp {
     AddBf16,
     AddBf16x2,
     AddF32,
-    /// Adds singles in global memory, where the hardware flushes subnormals to zero.
+    /// Adds singles in global memory, where the hardware's atomic addition flushes subnormals to
+    /// zero.
     AddF32Flush,
     AddF64,
     MinS,
@@ -126,37 +127,31 @@ pub enum AtomicOp {
 /// An atomic or reduction instruction.
 #[derive(Debug)]
 pub struct Atomic {
-    /// The operation.
     pub op: AtomicOp,
-    /// The address.
     pub at: Address,
     /// Operand size in bytes: 2, 4 or 8.
     pub size: u8,
     /// The register that receives the old value.
     pub old: Option<Slot>,
-    /// The register with the operand.
+    /// The register with the first operand.
     pub b: Slot,
-    /// The register with the last operand, which only `cas` uses.
+    /// The register with the second operand, which only `cas` uses.
     pub c: Slot,
 }
 
 /// The operation that combines a comparison's result with a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoolOp {
-    /// Logical AND.
     And,
-    /// Logical OR.
     Or,
-    /// Logical exclusive OR.
     Xor,
 }
 
 /// A predicate operand, possibly negated.
 #[derive(Debug, Clone, Copy)]
 pub struct PredArg {
-    /// The predicate.
     pub pred: Pred,
-    /// Whether it is negated.
+    /// Whether the predicate is negated.
     pub negated: bool,
 }
 
@@ -165,15 +160,15 @@ pub struct PredArg {
 pub struct Setp {
     /// The function that compares the operands.
     pub f: CmpFn,
-    /// The predicate that receives the result.
+    /// The predicate that receives the result, if any.
     pub p: Option<Pred>,
-    /// The predicate that receives the negated result.
+    /// The predicate that receives the negated result, if any.
     pub q: Option<Pred>,
     /// The left operand.
     pub a: Slot,
     /// The right operand.
     pub b: Slot,
-    /// The predicate to combine the result with.
+    /// The operation and the predicate with which the result is combined, if any.
     pub combine: Option<(BoolOp, PredArg)>,
 }
 
@@ -190,7 +185,7 @@ pub struct SetReg {
     pub a: Slot,
     /// The right operand.
     pub b: Slot,
-    /// The predicate to combine the result with.
+    /// The operation and the predicate with which the result is combined, if any.
     pub combine: Option<(BoolOp, PredArg)>,
 }
 
@@ -199,13 +194,12 @@ pub struct SetReg {
 pub struct Carry {
     /// Whether the operands have 64 bits.
     pub wide: bool,
-    /// Whether to subtract.
+    /// Whether to subtract instead of adding.
     pub subtract: bool,
     /// Whether to read the carry flag.
     pub carry_in: bool,
     /// Whether to set the carry flag.
     pub carry_out: bool,
-    /// The destination register.
     pub d: Slot,
     /// The left operand.
     pub a: Slot,
@@ -218,7 +212,7 @@ pub struct Carry {
 pub enum BarrierKind {
     /// Arrive and wait.
     Sync,
-    /// Arrive only.
+    /// Arrive without waiting.
     Arrive,
     /// Arrive, wait, and count the threads whose predicate is set.
     Popc,
@@ -228,24 +222,23 @@ pub enum BarrierKind {
     Or,
 }
 
-/// A barrier instruction for a block.
+/// A barrier instruction, which synchronizes the threads of a block.
 #[derive(Debug)]
 pub struct Barrier {
-    /// The action to perform.
     pub kind: BarrierKind,
     /// The register with the barrier's number, 0 to 15.
     pub id: Slot,
     /// The register with the number of participating threads. If absent, all threads participate.
     pub count: Option<Slot>,
-    /// The predicate that a reduction reads.
+    /// The predicate that each thread contributes to a reduction.
     pub input: Option<PredArg>,
-    /// The register that receives a reduction's count.
+    /// The register that receives the number of set predicates.
     pub d: Option<Slot>,
-    /// The predicate that receives a reduction's truth value.
+    /// The predicate that receives the result of an `And` or `Or` reduction.
     pub p: Option<Pred>,
 }
 
-/// How a shuffle selects the source lane.
+/// How a shuffle instruction selects the source lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ShflMode {
@@ -255,20 +248,20 @@ pub enum ShflMode {
     Idx,
 }
 
-/// A shuffle.
+/// A shuffle instruction, with which lanes read each other's registers.
 #[derive(Debug)]
 pub struct Shfl {
-    /// How to select the source lane.
     pub mode: ShflMode,
     /// The register that receives the source lane's value.
     pub d: Option<Slot>,
     /// The predicate that is set if the source lane is in range.
     pub p: Option<Pred>,
-    /// The register with the value that other lanes may read.
+    /// The register whose value other lanes may read.
     pub a: Slot,
-    /// The register with the source lane, or its distance from the reading lane.
+    /// The register with the index of the source lane or its distance, depending on the mode.
     pub b: Slot,
-    /// The register with the clamp value and segment mask.
+    /// The register with the bound of the source lane and the mask of the segment, as PTX packs
+    /// them.
     pub c: Slot,
     /// The register with the mask of participating lanes. If absent, the active lanes participate.
     pub members: Option<Slot>,
@@ -284,10 +277,9 @@ pub enum VoteKind {
     Ballot,
 }
 
-/// A vote.
+/// A vote instruction, which combines a predicate of all lanes.
 #[derive(Debug)]
 pub struct Vote {
-    /// The function to compute.
     pub kind: VoteKind,
     /// The register that receives the result of a ballot.
     pub d: Option<Slot>,
@@ -302,11 +294,11 @@ pub struct Vote {
 /// A search for lanes with equal values in a warp.
 #[derive(Debug)]
 pub struct Match {
-    /// Whether all lanes must have the same value (`match.all`).
+    /// Whether the search requires that all lanes have the same value, as `match.all` does.
     pub all: bool,
     /// Whether values have 64 bits.
     pub wide: bool,
-    /// The register that receives the mask of lanes with equal values.
+    /// The register that receives the mask of lanes whose value equals that of the lane.
     pub d: Option<Slot>,
     /// The predicate that is set if all lanes have the same value.
     pub p: Option<Pred>,
@@ -335,35 +327,32 @@ pub enum ReduxOp {
 pub enum Passed {
     /// Local memory: offset in the frame, and size in bytes.
     Memory(u32, u32),
-    /// A register.
     Register(Slot),
-    /// A predicate.
     Predicate(Pred),
 }
 
-/// A function call.
+/// A call of a function.
 #[derive(Debug)]
 pub struct Call {
-    /// The called function.
     pub target: CallTarget,
-    /// The caller's arguments.
+    /// Where the arguments are stored in the caller's frame.
     pub args: Vec<Passed>,
-    /// The places in the caller's frame that receive the results.
+    /// Where the caller's frame receives the results.
     pub results: Vec<Passed>,
 }
 
-/// The target of a call.
+/// The function that a call instruction calls.
 #[derive(Debug, Clone)]
 pub enum CallTarget {
     /// A function in the module, by index.
     Direct(u32),
     /// The function whose address is in the register.
     Indirect(Slot),
-    /// A function that CUDA provides.
+    /// A function that CUDA provides in device code, such as `malloc`.
     Builtin(Builtin),
 }
 
-/// Functions that CUDA provides to kernels.
+/// Functions that CUDA provides in device code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Builtin {
@@ -373,7 +362,7 @@ pub enum Builtin {
     Free,
 }
 
-/// Special registers whose value changes while a thread runs.
+/// Special registers whose value can change while a thread runs, so it's read by an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Volatile {
@@ -385,7 +374,8 @@ pub enum Volatile {
     GlobalTimerHi,
 }
 
-/// Special registers whose value is set when a function is entered.
+/// Special registers whose value doesn't change in a function. They are stored in ordinary
+/// registers when the function is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Fixed {
@@ -409,8 +399,8 @@ pub enum Fixed {
     TotalSharedSize,
     /// The offset of dynamic shared memory in the block's shared memory.
     DynamicShared,
-    /// `%envregN`. Registers 1 and 2 are the upper and lower half of the address of the grid's
-    /// workspace.
+    /// `%envregN`. `%envreg1` and `%envreg2` contain the upper and the lower half of the
+    /// workspace's address in a cooperative launch.
     EnvReg(u8),
     ClusterCtaid(u8),
     ClusterNctaid(u8),
@@ -420,14 +410,12 @@ pub enum Fixed {
     ClusterNctaRank,
 }
 
-/// A conversion.
+/// A conversion between two types.
 #[derive(Debug, Clone, Copy)]
 pub struct Cvt {
-    /// The destination type.
     pub dst: Ty,
-    /// The source type.
     pub src: Ty,
-    /// The rounding mode of the result.
+    /// The mode in which the result is rounded.
     pub mode: Mode,
     /// Whether to round a floating-point value to an integral value.
     pub integral: bool,
@@ -439,7 +427,7 @@ pub struct Cvt {
     pub relu: bool,
 }
 
-/// An operation.
+/// An operation of the interpreter.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -578,21 +566,18 @@ pub enum Op {
     },
 }
 
-/// An instruction.
+/// A lowered instruction.
 #[derive(Debug)]
 pub struct Inst {
-    /// The condition under which the instruction executes.
     pub guard: Guard,
-    /// The operation to perform.
     pub op: Op,
 }
 
 /// A function or a kernel.
 #[derive(Debug)]
 pub struct Function {
-    /// The function's name.
     pub name: String,
-    /// The instructions. A program counter is an index of this list.
+    /// The instructions, indexed by program counter.
     pub code: Vec<Inst>,
     /// Size of the shared memory that the function uses, in bytes.
     pub shared: u32,
@@ -602,18 +587,19 @@ pub struct Function {
     pub preds: u32,
     /// Size of a frame's local memory, in bytes.
     pub local: u32,
-    /// Special registers to set when the function is entered, and their slots.
+    /// Special registers whose value is stored when the function is entered, and the register for
+    /// each.
     pub fixed: Vec<(Fixed, Slot)>,
-    /// The places in the function's frame that receive the parameters.
+    /// Where the function's frame receives the arguments.
     pub params: Vec<Passed>,
-    /// The places in the function's frame that contain the results when it returns.
+    /// Where the function's frame contains the results when the function returns.
     pub results: Vec<Passed>,
 }
 
 /// A parameter of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelParam {
-    /// Offset in the parameter buffer.
+    /// Offset in the parameter buffer, in bytes.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
@@ -624,7 +610,6 @@ pub struct KernelParam {
 pub struct Kernel {
     /// Index of the kernel's function.
     pub function: u32,
-    /// The kernel's parameters.
     pub params: Vec<KernelParam>,
     /// Size of static shared memory, in bytes.
     pub shared: u32,
@@ -632,7 +617,8 @@ pub struct Kernel {
     pub max_threads: Option<u32>,
     /// Block size that a launch must have, from `.reqntid`.
     pub required: Option<[u32; 3]>,
-    /// Number of declared registers, which `CU_FUNC_ATTRIBUTE_NUM_REGS` is derived from.
+    /// Number of registers that the kernel declares. `CU_FUNC_ATTRIBUTE_NUM_REGS` is derived from
+    /// it.
     pub registers: u32,
     /// Size of a thread's local memory, in bytes.
     pub local: u32,

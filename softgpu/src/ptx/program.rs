@@ -8,13 +8,13 @@ use super::lower::lower;
 use super::source::{Bases, Source};
 use crate::log;
 
-/// Maximum number of instructions that [`Program::check`] keeps in a module.
+/// Maximum number of instructions per module whose code [`Program::check`] keeps.
 const KEPT: usize = 1 << 17;
 
-/// A module's code.
+/// A module's code, whose functions are lowered when they are first used.
 #[derive(Debug)]
 pub struct Program {
-    /// The module.
+    /// The linked texts of the module.
     pub source: Arc<Source>,
     /// Addresses of the module's variables.
     bases: Bases,
@@ -22,18 +22,18 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates the code of a module whose variables start at these addresses.
+    /// Creates the code of a module whose variables are at the addresses that `bases` determines.
     pub fn new(source: Arc<Source>, bases: Bases) -> Self {
         let functions = (0..source.function_count()).map(|_| OnceLock::new()).collect();
         Self { source, bases, functions }
     }
 
-    /// Lowers all functions to find errors in them. Only the code of the first ones is kept, so the
-    /// memory that this function takes doesn't depend on the module's size.
+    /// Lowers all functions to find errors in them. Keeps the code of only the first functions, up
+    /// to [`KEPT`] instructions, so that memory use doesn't grow with the module's size.
     ///
-    /// A library often has kernels for features that a program doesn't use. So a function that
-    /// softgpu doesn't support is only an error if no kernel is left; otherwise, the log names it,
-    /// and it fails when it's used.
+    /// A library often contains kernels for features that a program doesn't use. Therefore, a
+    /// function that softgpu doesn't support is an error only if the module has no kernel that it
+    /// does support. Otherwise, the log names the function, and launches that use it fail.
     pub fn check(&self) -> Result<(), PtxError> {
         let (mut kept, mut kernels, mut unsupported) = (0, 0, None);
         for (index, place) in self.functions.iter().enumerate() {

@@ -1,12 +1,12 @@
-//! Device code that programs expect from CUDA's device runtime library, `libcudadevrt`. NVIDIA's
-//! library contains only machine code.
+//! Device code that replaces CUDA's device runtime library, `libcudadevrt`. NVIDIA's library
+//! contains only machine code, which softgpu can't run.
 
 use super::error::PtxError;
 use super::unit::{self, Unit};
 
-/// The functions behind a cooperative grid's barrier. A handle is the address of the launch's
-/// workspace. Together, the arrivals of all blocks add 0x80000000 to the barrier's word, so its top bit
-/// flips when the last block arrives.
+/// The functions that implement the barrier of a cooperative grid. A grid's handle is the address
+/// of the launch's workspace. When all blocks have arrived at the barrier, they have added
+/// 0x80000000 to its word, so the word's top bit flips when the last block arrives.
 const COOPERATIVE_GROUPS: &str = "
 .version 7.0
 .target sm_70
@@ -70,8 +70,8 @@ invalid:
 }
 ";
 
-/// The function with which a kernel sets the value of a conditional node. A handle is the address of
-/// the value.
+/// The function that sets the value of a conditional node. The node's handle is the address of its
+/// value.
 const CONDITIONAL: &str = "
 .version 7.0
 .target sm_70
@@ -86,13 +86,14 @@ const CONDITIONAL: &str = "
 }
 ";
 
-/// The code that the library contains, and the functions that it defines.
+/// The parts of the library, each with the functions that it defines.
 const PARTS: &[(&str, &[&str])] = &[
     (COOPERATIVE_GROUPS, &["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"]),
     (CONDITIONAL, &["cudaGraphSetConditional"]),
 ];
 
-/// Returns the code that texts need from the device runtime library.
+/// Returns the parts of the device runtime library that define functions which `units` declare but
+/// don't define.
 pub(super) fn needed(units: &[Unit]) -> Result<Vec<Unit>, PtxError> {
     let declared = |names: &[&str]| {
         units

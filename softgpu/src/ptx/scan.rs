@@ -3,7 +3,7 @@
 /// A literal number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// An integer, and whether it's written with the suffix `U`.
+    /// An integer. The flag says whether it's written with the suffix `U`.
     Int(i128, bool),
     /// A single-precision literal (`0f3F800000`), as its bits.
     F32(u32),
@@ -11,10 +11,10 @@ pub enum Number {
     F64(u64),
 }
 
-/// A position in PTX text.
+/// A position in PTX text, and the end of the range to read.
 ///
-/// Every method that reads an element first skips white space and comments. A method that finds
-/// another element than the one it reads doesn't move past it.
+/// The methods that read an element first skip white space and comments. If the next element isn't
+/// of the kind that a method reads, the method leaves the position in front of that element.
 #[derive(Debug, Clone)]
 pub struct Scanner<'a> {
     text: &'a str,
@@ -22,7 +22,7 @@ pub struct Scanner<'a> {
     end: usize,
 }
 
-/// Returns whether a byte can be part of a word, except at its start.
+/// Returns whether a byte can be part of a word after the word's first character.
 fn follows(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
 }
@@ -59,7 +59,7 @@ impl<'a> Scanner<'a> {
         self.at = rest.iter().position(|b| *b == b'\n').map_or(self.end, |len| self.at + len);
     }
 
-    /// Returns the position of the next element.
+    /// Returns the position of the next element, after skipping white space and comments.
     pub fn position(&mut self) -> usize {
         self.skip();
         self.at
@@ -87,14 +87,15 @@ impl<'a> Scanner<'a> {
         self.byte(self.at + 1)
     }
 
-    /// Reads a punctuation character, and returns whether it was there.
+    /// Reads the given punctuation character. Returns false if it isn't the next element.
     pub fn eat(&mut self, byte: u8) -> bool {
         let hit = self.peek() == byte && byte != 0;
         self.at += usize::from(hit);
         hit
     }
 
-    /// Reads two punctuation characters, and returns whether they were there.
+    /// Reads two given punctuation characters in a row. Returns false if they aren't the next
+    /// elements.
     pub fn eat_pair(&mut self, pair: &[u8; 2]) -> bool {
         let hit = self.peek() == pair[0] && self.byte(self.at + 1) == pair[1];
         self.at += 2 * usize::from(hit);
@@ -139,7 +140,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a component such as `.x` that directly follows a name.
+    /// Reads a vector component such as `.x` that directly follows a name.
     pub fn component(&mut self) -> bool {
         let found = self.byte(self.at) == b'.' && self.byte(self.at + 1).is_ascii_alphabetic();
         if found {
@@ -149,7 +150,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Returns the text from a position to the current one.
+    /// Returns the text from position `start` to the current position.
     pub fn since(&self, start: usize) -> &'a str {
         &self.text[start..self.at]
     }
@@ -161,7 +162,7 @@ impl<'a> Scanner<'a> {
         }
         let start = self.at;
         let (number, end) = self.number_at(start)?;
-        // `12abc` isn't a number followed by a name.
+        // Reject text such as `12abc`, which isn't a number followed by a name.
         if follows(self.byte(end)) {
             return None;
         }

@@ -1,4 +1,5 @@
-//! Links the declarations in one or several PTX texts to a module, and lays out its variables.
+//! Links the declarations in one or more PTX texts into a module, and assigns offsets to its
+//! variables.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -15,20 +16,21 @@ pub const MAX_SHARED: u32 = 1 << 20;
 /// Maximum number of symbols in a module.
 const MAX_SYMBOLS: usize = 1 << 20;
 
-/// The object that a name in a text refers to. The numbers are indices in [`Source`].
+/// The object that a name in a PTX text refers to. The numbers are indices into lists of
+/// [`Source`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Symbol {
     /// A variable in global or constant memory.
     Variable(u32),
     /// A function with a body.
     Function(u32),
-    /// A function that CUDA provides.
+    /// A function that CUDA provides in device code.
     Builtin(Builtin),
-    /// A symbol that another text will define, in [`alone`].
+    /// A symbol that another text must define. Only texts from [`alone`] can have such symbols.
     Undefined,
 }
 
-/// A variable or function in one of a module's texts.
+/// The position of a variable or function: the index of its text, and its index in that text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     unit: u32,
@@ -44,14 +46,14 @@ pub struct Bases {
     pub managed: u64,
 }
 
-/// A part of a variable that contains an address.
+/// A part of a variable that must contain the address of a symbol.
 #[derive(Debug, Clone, Copy)]
 pub struct Word {
-    /// The address of the part.
+    /// The address of this part of the variable.
     pub at: u64,
-    /// Its size in bytes.
+    /// The size of this part in bytes.
     pub size: usize,
-    /// The address that it contains initially.
+    /// The value to store there: the symbol's address.
     pub value: u64,
     /// Whether the variable is in managed memory.
     pub managed: bool,
@@ -66,12 +68,13 @@ impl Word {
     pub unsafe fn store(&self) {
         let bytes = self.value.to_le_bytes();
         let len = self.size.min(bytes.len());
-        // SAFETY: the caller promises that the destination is valid.
+        // SAFETY: the caller guarantees that `at` is valid for writing `size` bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at as *mut u8, len) };
     }
 }
 
-/// The offset of a variable.
+/// The offset of a variable in the module's device memory, or in its managed memory if `managed` is
+/// set.
 #[derive(Debug, Clone, Copy)]
 struct Offset {
     managed: bool,
@@ -85,10 +88,9 @@ impl Bases {
     }
 }
 
-/// A module: linked texts.
+/// A module, which is linked from one or more PTX texts.
 #[derive(Debug)]
 pub struct Source {
-    /// The texts.
     pub units: Vec<Unit>,
     /// The variables, with their offsets in the module's memory.
     variables: Vec<(Place, Offset)>,
@@ -97,22 +99,24 @@ pub struct Source {
     /// Total size of the variables in managed memory, in bytes.
     pub managed_size: usize,
     functions: Vec<Place>,
-    /// The symbols that each text can refer to.
+    /// The symbols that each text can refer to, by name.
     scopes: Vec<HashMap<String, Symbol>>,
-    /// Offsets of the shared variables that functions other than kernels use, by text and by the
-    /// variable's name.
+    /// Offsets of module-level shared variables that device functions use, by the index of the text
+    /// and the variable's name. Kernels don't count as device functions.
     common_shared: HashMap<(u32, String), u32>,
-    /// Offsets of the shared variables that functions other than kernels declare, by text and by
-    /// the name's position.
+    /// Offsets of shared variables that are declared in the bodies of device functions, by the
+    /// index of the text and the position of the variable's name. Kernels don't count as device
+    /// functions.
     inner_shared: HashMap<(u32, usize), u32>,
-    /// Total size of the shared variables that functions other than kernels use or declare, in
-    /// bytes.
+    /// End of the shared variables that device functions use or declare, in bytes. Each kernel's
+    /// own shared variables follow.
     pub common_end: u32,
-    /// The newest PTX version of the texts, as major * 10 + minor.
+    /// The newest PTX version among the texts, as major * 10 + minor.
     pub ptx_version: i32,
-    /// The newest target of the texts, as the number in `sm_NN`.
+    /// The newest target among the texts, as the number in `sm_NN`.
     pub target: i32,
-    /// The bytes of local memory that an image with machine code gives for functions, by name.
+    /// For an image with machine code, the bytes of local memory that it specifies for its
+    /// functions, by name.
     pub frames: HashMap<String, u64>,
 }
 
@@ -121,13 +125,13 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
     link(vec![unit::parse(text.trim_end_matches('\0').to_owned())?])
 }
 
-/// Links texts to a module.
+/// Links PTX texts into a module.
 pub fn link(units: Vec<Unit>) -> Result<Source, PtxError> {
     link_with(units, false)
 }
 
-/// Prepares one text of a module for a check of its code. Symbols that the module's other texts
-/// must define are undefined, so the code can't run.
+/// Prepares one PTX text for a check of its code, without the texts with which it will be linked.
+/// Symbols that those texts must define stay undefined, so the code can't run.
 pub fn alone(unit: Unit) -> Result<Source, PtxError> {
     link_with(vec![unit], true)
 }
@@ -169,10 +173,11 @@ fn builtin(name: &str) -> Option<Builtin> {
     })
 }
 
-/// Definitions by name, with the definition's visibility.
+/// Definitions by name. Each has the visibility that decides which one takes precedence.
 type Definitions<'a> = HashMap<&'a str, (Linkage, Symbol)>;
 
-/// Adds a definition, unless there is one that takes precedence.
+/// Adds a definition, unless an earlier definition of the name takes precedence. Fails if both are
+/// visible.
 fn define<'a>(
     definitions: &mut Definitions<'a>,
     name: &'a str,
@@ -200,7 +205,7 @@ impl Source {
         self.functions.len() as u32
     }
 
-    /// Returns a function's declaration, and the index of its text.
+    /// Returns the declaration of the function with an index, and the index of its text.
     pub fn function(&self, index: u32) -> Option<(&Function, u32)> {
         let place = *self.functions.get(index as usize)?;
         Some((&self.unit(place).functions[place.index as usize], place.unit))
@@ -239,7 +244,7 @@ impl Source {
         found.filter(|index| self.function(*index).is_some_and(|(f, _)| f.entry))
     }
 
-    /// Returns whether the module uses the heap for `malloc`.
+    /// Returns whether the module's code uses device-side `malloc`.
     pub fn allocates(&self) -> bool {
         self.scopes.iter().any(|s| s.get("malloc") == Some(&Symbol::Builtin(Builtin::Malloc)))
     }
@@ -267,7 +272,7 @@ impl Source {
         }
     }
 
-    /// Returns the parts of variables that contain addresses.
+    /// Returns the parts of the module's variables that must contain addresses.
     pub fn words(&self, bases: Bases) -> impl Iterator<Item = Word> {
         self.variables.iter().flat_map(move |(place, start)| {
             let variable = &self.unit(*place).variables[place.index as usize];
@@ -280,8 +285,8 @@ impl Source {
         })
     }
 
-    /// Returns the offset of a module-level shared variable that has the same offset in all
-    /// kernels.
+    /// Returns the offset of a module-level shared variable that device functions use, which is the
+    /// same in all kernels.
     pub fn common_shared(&self, unit: u32, name: &str) -> Option<u32> {
         if self.common_shared.is_empty() {
             return None;
@@ -289,13 +294,14 @@ impl Source {
         self.common_shared.get(&(unit, name.to_owned())).copied()
     }
 
-    /// Returns the offset of a shared variable that a function other than a kernel declares, given
+    /// Returns the offset of a shared variable that is declared in a device function's body, given
     /// the position of its name.
     pub fn inner_shared(&self, unit: u32, at: usize) -> Option<u32> {
         self.inner_shared.get(&(unit, at)).copied()
     }
 
-    /// Determines what every name refers to. If `partial`, symbols may be undefined.
+    /// Determines what every name refers to. If `partial` is set, undefined symbols aren't an
+    /// error.
     fn resolve(&mut self, partial: bool) -> Result<(), PtxError> {
         let (mut variables, mut functions) = (Vec::new(), Vec::new());
         let mut global = Definitions::new();
@@ -303,7 +309,8 @@ impl Source {
         for (number, unit) in self.units.iter().enumerate() {
             let number = number as u32;
             let mut local = Definitions::new();
-            // A declaration may give the visibility instead of the definition.
+            // If a symbol is declared and defined, either of the two may specify its visibility, so
+            // determine the strongest.
             let mut linkages: HashMap<&str, Linkage> = HashMap::new();
             for function in &unit.functions {
                 let linkage = linkages.entry(&function.name).or_insert(Linkage::Extern);
@@ -328,7 +335,7 @@ impl Source {
                 functions.push(Place { unit: number, index: index as u32 });
                 let name = function.name.as_str();
                 let linkage = match linkages[name] {
-                    // The driver finds a kernel by its name even if it's not visible.
+                    // The driver finds a kernel by its name even if the kernel isn't `.visible`.
                     Linkage::Local | Linkage::Extern if function.entry => Linkage::Visible,
                     Linkage::Extern => Linkage::Visible,
                     linkage => linkage,
@@ -402,7 +409,8 @@ impl Source {
     }
 
     fn place_variables(&mut self) -> Result<(), PtxError> {
-        // A common variable gets the size of the largest declaration.
+        // Several texts may declare a common variable, with different sizes. It gets the largest of
+        // them.
         let mut common: HashMap<&str, usize> = HashMap::new();
         for variable in self.units.iter().flat_map(|u| &u.variables) {
             if variable.linkage == Linkage::Common {
@@ -434,9 +442,10 @@ impl Source {
         Ok(())
     }
 
-    /// Assigns offsets to the shared variables that functions other than kernels use or declare.
-    /// These variables have the same offset in all kernels, because several kernels may call the
-    /// same function. Each kernel assigns offsets to the other variables that it uses.
+    /// Assigns offsets to the shared variables that device functions use or declare. Kernels don't
+    /// count as device functions. These variables have the same offset in all kernels, because
+    /// several kernels may call the same function. All other shared variables are used by a single
+    /// kernel, which assigns their offsets when it's lowered.
     fn place_shared(&mut self) -> Result<(), PtxError> {
         for (number, unit) in self.units.iter().enumerate() {
             let number = number as u32;
@@ -469,7 +478,8 @@ fn too_much_shared(text: &str, at: usize) -> PtxError {
     PtxError::Unsupported { line: line_of(text, at), what: "shared variables of this size".into() }
 }
 
-/// Assigns the next offset to a shared variable.
+/// Assigns an offset to a shared variable: the next aligned one after `end`. Advances `end` past
+/// the variable.
 pub fn place(end: &mut u32, variable: SharedVariable) -> Option<u32> {
     let offset = (*end as usize).next_multiple_of(variable.align);
     let after = offset.checked_add(variable.size).filter(|end| *end <= MAX_SHARED as usize)?;
@@ -481,12 +491,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '$')))
 }
 
-/// Returns the shared variables that a function declares, with the positions of their names.
+/// Returns the shared variables that are declared in a function's body, with the positions of their
+/// names.
 fn declared_shared(unit: &Unit, body: std::ops::Range<usize>) -> Vec<(usize, SharedVariable)> {
     let mut found = Vec::new();
     let text = &unit.text[body.clone()];
     for (at, keyword) in text.match_indices(".shared") {
-        // In an instruction, the opcode or another modifier precedes the state space.
+        // A declaration starts with `.shared`. In an instruction, the opcode or another modifier
+        // precedes it.
         let first = text[..at].bytes().next_back();
         if first.is_some_and(|b| !b.is_ascii_whitespace() && !matches!(b, b';' | b'{' | b'}')) {
             continue;

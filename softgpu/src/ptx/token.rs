@@ -33,16 +33,15 @@ pub enum Arg<'a> {
     Sink,
 }
 
-/// An instruction.
+/// An instruction, split into its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawInst<'a> {
-    /// The guard predicate's name, and whether it's negated.
+    /// The guard predicate's name, and whether the guard is negated.
     pub guard: Option<(&'a str, bool)>,
     /// The opcode: the text before the first dot.
     pub op: &'a str,
     /// The modifiers: the dot-separated parts after the opcode.
     pub mods: Vec<&'a str>,
-    /// The operands.
     pub args: Vec<Arg<'a>>,
 }
 
@@ -83,7 +82,7 @@ pub fn instruction<'a>(scan: &mut Scanner<'a>) -> Option<RawInst<'a>> {
 
 struct Operands<'s, 'a> {
     scan: &'s mut Scanner<'a>,
-    /// Whether the instruction is a call, in which parentheses enclose lists.
+    /// Whether the instruction is a call. Only in calls do parentheses enclose lists.
     call: bool,
 }
 
@@ -155,7 +154,8 @@ impl<'a> Operands<'_, 'a> {
                     return Some(Arg::Name(self.scan.since(start)));
                 }
                 if self.scan.peek() == b'[' {
-                    // `array[3]` is an address without brackets around it.
+                    // `array[3]` is the name of an array plus an offset. It isn't an address in
+                    // brackets.
                     self.scan.eat(b'[');
                     let index = self.integer()?;
                     return self.scan.eat(b']').then_some(Arg::NameOffset(name, index));
@@ -184,8 +184,8 @@ impl<'a> Operands<'_, 'a> {
         }
     }
 
-    /// Reads any number of terms `+ n` and `- n`, and returns their sum, or `None` if there are no
-    /// terms.
+    /// Reads any number of terms `+ n` and `- n`, and returns their sum. Returns `Some(None)` if
+    /// there are no terms.
     fn offsets(&mut self) -> Option<Option<i64>> {
         let mut sum = None;
         loop {
@@ -213,7 +213,7 @@ impl<'a> Operands<'_, 'a> {
             other => (other, 0),
         };
         if self.scan.eat(b',') {
-            // `[tensor, {…}]` and `[a, b]` become an address with a vector.
+            // In `[tensor, {…}]` and `[a, b]`, represent the elements as a vector in the address.
             let mut items = vec![base];
             items.extend(self.list(b']', depth)?);
             return Some(Arg::Address(Box::new(Arg::Vector(items)), 0));

@@ -1,4 +1,4 @@
-//! PTX's fundamental types, and the places that hold values of them.
+//! PTX's fundamental types, and the indices of registers and predicates.
 
 /// Index of a register in the current frame.
 pub type Slot = u16;

@@ -1,7 +1,6 @@
 //! Parses the declarations in a PTX text.
 //!
-//! Function bodies are only located, not parsed: lowering parses a body when its function is first
-//! used.
+//! Parsing only locates function bodies. Lowering parses a body when the function is first used.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,69 +12,69 @@ use super::ir::KernelParam;
 use super::scan::{Number, Scanner};
 use super::types::Ty;
 
-/// Maximum size of a text, in bytes.
+/// Maximum size of a PTX text, in bytes.
 pub const MAX_TEXT: usize = 256 << 20;
-/// Maximum nesting of blocks in a function's body.
+/// Maximum nesting of braces in a function's body.
 const MAX_BLOCKS: usize = 64;
 /// Maximum size of a kernel's parameter buffer, in bytes.
 const MAX_PARAMS: usize = 32764;
 
-/// The visibility of a symbol in other texts that it's linked with.
+/// How a symbol is visible to the other texts with which its text is linked. A later variant takes
+/// precedence over an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Linkage {
-    /// Only a declaration of a symbol that is defined elsewhere.
+    /// Declared in this text, but defined in another one.
     Extern,
-    /// Visible only in this text.
+    /// Visible only in the text that declares it.
     Local,
-    /// Memory that all texts declaring the symbol share.
+    /// A common variable: all texts that declare the symbol share its memory.
     Common,
-    /// Replaced by a definition in another text.
+    /// Visible in other texts, and replaced if another text has a definition with a higher
+    /// precedence.
     Weak,
-    /// Visible in other texts.
+    /// Visible in the other texts.
     Visible,
 }
 
 /// A variable in global or constant memory.
 #[derive(Debug, Clone)]
 pub struct Variable {
-    /// The name.
     pub name: String,
-    /// Position of the name in the text.
+    /// Byte position of the name in the text.
     pub at: usize,
-    /// The visibility.
     pub linkage: Linkage,
     /// Whether the variable is in constant memory.
     pub constant: bool,
     /// Whether the variable is in managed memory.
     pub managed: bool,
-    /// The kind of reference that the variable is, if it's one.
+    /// Whether the variable is a texture reference or a surface reference.
     pub reference: Option<Reference>,
     /// Size in bytes.
     pub size: usize,
     /// Alignment in bytes.
     pub align: usize,
-    /// Initial bytes. The rest of the variable is zero.
+    /// The initial bytes of the variable. The bytes after them are zero.
     pub initial: Vec<u8>,
     /// The parts of the variable that contain addresses.
     pub relocations: Vec<Relocation>,
 }
 
-/// A part of a variable that contains an address.
+/// A part of a variable that must contain the address of a symbol.
 #[derive(Debug, Clone)]
 pub struct Relocation {
-    /// Offset in the variable.
+    /// Offset of this part in the variable, in bytes.
     pub offset: usize,
-    /// Size in bytes.
+    /// Size of this part in bytes.
     pub size: usize,
-    /// The symbol.
+    /// The symbol whose address this part must contain.
     pub symbol: String,
     /// The number to add to the symbol's address.
     pub add: i64,
-    /// The number of bits to shift the sum right.
+    /// The number of bits by which to shift the sum right.
     pub shift: u32,
 }
 
-/// A variable in shared memory.
+/// The size and alignment of a variable in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SharedVariable {
     /// Size in bytes. 0 if the launch determines the size.
@@ -89,9 +88,8 @@ pub struct SharedVariable {
 /// A parameter or result of a function.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// The name.
     pub name: String,
-    /// The type of the elements.
+    /// The type of the parameter, or of its elements if it's an array.
     pub ty: Ty,
     /// Whether the parameter is passed in a register, and not in memory.
     pub register: bool,
@@ -101,22 +99,18 @@ pub struct Parameter {
     pub align: usize,
 }
 
-/// A function or a kernel.
+/// The declaration of a function or a kernel.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// The name.
     pub name: String,
-    /// Position of the declaration in the text.
+    /// Byte position of the declaration in the text.
     pub at: usize,
-    /// The visibility.
     pub linkage: Linkage,
-    /// Whether it's a kernel.
+    /// Whether the function is a kernel.
     pub entry: bool,
-    /// The results.
     pub results: Vec<Parameter>,
-    /// The parameters.
     pub params: Vec<Parameter>,
-    /// The range of the body in the text. `None` for a declaration.
+    /// The range of the function's body in the text, or `None` for a declaration without a body.
     pub body: Option<Range<usize>>,
     /// Maximum number of threads per block, from `.maxntid` or `.reqntid`.
     pub max_threads: Option<u32>,
@@ -139,7 +133,7 @@ impl Function {
 
 /// The oldest target that NVIDIA's driver compiles.
 const OLDEST_TARGET: i32 = 20;
-/// The PTX version, as major * 10 + minor, in which each target was introduced.
+/// The PTX version, as major * 10 + minor, that introduced each target.
 const FIRST_VERSIONS: &[(i32, i32)] = &[
     (20, 20),
     (30, 30),
@@ -162,10 +156,9 @@ const FIRST_VERSIONS: &[(i32, i32)] = &[
     (90, 78),
 ];
 
-/// The declarations in a PTX text.
+/// A PTX text and the declarations in it.
 #[derive(Debug)]
 pub struct Unit {
-    /// The text.
     pub text: String,
     /// The PTX version from `.version`, as major * 10 + minor.
     pub ptx_version: i32,
@@ -173,17 +166,16 @@ pub struct Unit {
     pub target: i32,
     /// The letter after the number in `.target`, such as the `a` in `sm_90a`.
     pub target_suffix: Option<char>,
-    /// Variables in global and constant memory.
     pub variables: Vec<Variable>,
     /// Variables in shared memory.
     pub shared: HashMap<String, SharedVariable>,
-    /// Functions and kernels, including mere declarations.
+    /// Functions and kernels, including declarations without a body.
     pub functions: Vec<Function>,
-    /// Other names for functions.
+    /// Other names for functions, as pairs of the alias and the function's name.
     pub aliases: Vec<(String, String)>,
 }
 
-/// Parses the declarations in a text.
+/// Parses the declarations in a PTX text.
 pub fn parse(text: String) -> Result<Unit, PtxError> {
     if text.len() > MAX_TEXT || text.contains('\0') {
         return Err(PtxError::Invalid { line: 0, what: "not PTX text".into() });
@@ -230,7 +222,7 @@ impl<'a> Parser<'a> {
         while !self.scan.at_end() {
             let at = self.scan.position();
             if self.scan.eat_pair(b"@@") {
-                // Debug information in an old format.
+                // `@@` starts a line of debug information in an old format. Skip it.
                 self.scan.skip_line();
                 continue;
             }
@@ -270,7 +262,8 @@ impl<'a> Parser<'a> {
         if self.unit.ptx_version != 0 {
             return Err(self.invalid(at, "a second '.version'"));
         }
-        // A version such as 8.10 isn't a fraction, so read its digits.
+        // The minor version can have two digits: 8.10 isn't the fraction 8.1. Therefore, parse the
+        // digits and not the number.
         self.scan.number().ok_or_else(|| self.invalid(at, "malformed '.version'"))?;
         let digits = self.scan.since(at);
         let version = digits.split_once('.').and_then(|(major, minor)| {
@@ -559,7 +552,8 @@ fn threads(dim: [u32; 3]) -> u32 {
     dim[0].saturating_mul(dim[1]).saturating_mul(dim[2])
 }
 
-/// Returns a constant's bits in a variable of a type, or `None` if the type can't hold it.
+/// Returns the bits with which a constant is stored in a variable of a type. Returns `None` if the
+/// type can't represent the constant.
 fn constant_bits(constant: Constant, ty: Ty) -> Option<u128> {
     let single = |value: f64| u128::from((value as f32).to_bits());
     let bits = match (constant, ty) {

@@ -331,8 +331,8 @@ impl Lower<'_> {
             (Arg::Vector(parts), _) => {
                 let a = self.src(f, from, t)?;
                 let width = t.bits() / u32::try_from(parts.len()).ok().filter(|n| *n > 0)?;
-                // Copy the source to a temporary register first, because it may also be a
-                // destination.
+                // The destinations may include the source register, so copy the source to a
+                // temporary register first.
                 let copy = f.temp()?;
                 self.emit(f, Op::Un { f: alu::mov(64), d: copy, a });
                 for (i, part) in parts.iter().enumerate() {
@@ -434,7 +434,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// A conversion from or to a pair of 8-bit floats.
+    /// Lowers a conversion from or to a pair of 8-bit floats.
     fn cvt_pair(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let relu = inst.has("relu");
         let mods: Vec<&str> = inst.mods.iter().copied().filter(|m| *m != "relu").collect();
@@ -513,8 +513,8 @@ impl Lower<'_> {
             }
             "bfi" => {
                 let [d, a, b, c, e] = inst.args.as_slice() else { return None };
-                // The operands are d, a, b, start and length. Pack start and length into one
-                // register.
+                // `bfi` has the operands d, a, b, start, and length. Lowered functions have at most
+                // three operands, so pack start and length into one register.
                 let (a, b) = (self.src(f, a, t)?, self.src(f, b, t)?);
                 let (start, length) = (self.src(f, c, Ty::U32)?, self.src(f, e, Ty::U32)?);
                 let place = f.temp()?;
@@ -538,8 +538,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Lowers SIMD video instructions that operate on whole registers. Selectors, which rearrange
-    /// the bytes or halfwords, aren't supported.
+    /// Lowers SIMD video instructions that operate on whole registers. Operands with selectors,
+    /// which rearrange bytes or halfwords, aren't supported.
     fn video(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let signed = types.iter().any(|t| t.signed());

@@ -27,7 +27,8 @@ impl Lower<'_> {
             "trap" => Op::Trap,
             "brkpt" => Op::Breakpoint,
             "membar" => Op::Fence,
-            // `fence` includes proxy fences. softgpu never reorders the accesses that those order.
+            // This includes proxy fences, for which an ordinary fence suffices: softgpu never
+            // reorders the accesses that they order.
             "fence" if !inst.has("mbarrier_init") => Op::Fence,
             "nanosleep" => Op::Sleep { nanoseconds: self.src(f, inst.args.first()?, Ty::U32)? },
             "pmevent" | "griddepcontrol" => Op::Nop,

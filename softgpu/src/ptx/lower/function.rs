@@ -31,12 +31,13 @@ pub(crate) enum Reg {
     Pred(Pred),
 }
 
-/// The object that a name in a function refers to.
+/// The variable that a name in a function refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Var {
     Shared(u32),
     DynamicShared,
-    /// Local memory or a call parameter: offset in the frame, and size in bytes.
+    /// A variable in local memory or a parameter of a call: its offset in the frame, and its size
+    /// in bytes.
     Frame(u32, u32),
     KernelParam(u32),
 }
@@ -58,7 +59,7 @@ struct Fixup {
     source: usize,
 }
 
-/// The state of lowering the current function.
+/// The state of lowering a function body.
 pub(crate) struct FunctionState {
     pub(crate) is_entry: bool,
     scopes: Vec<Scope>,
@@ -78,7 +79,7 @@ pub(crate) struct FunctionState {
     pub(crate) guard: Guard,
     /// Description of the first operand that couldn't be lowered, if any.
     pub(crate) problem: Option<String>,
-    /// A function that the instruction calls and no text defines.
+    /// The name of a called function that none of the module's texts defines, if any.
     pub(crate) undefined: Option<String>,
 }
 
@@ -144,7 +145,7 @@ impl FunctionState {
             self.preds = first.checked_add(count).filter(|n| *n < MAX_REGISTERS)?;
             return Some(Reg::Pred(first as Pred));
         }
-        // A 128-bit register takes two slots: the lower half and the upper half.
+        // A 128-bit register takes two slots, the first one for the lower half.
         let each = if ty.bits() > 64 { 2 } else { 1 };
         let first = self.slots;
         let end = count.checked_mul(each).and_then(|n| first.checked_add(n));
@@ -162,7 +163,8 @@ impl FunctionState {
         })
     }
 
-    /// Declares a register or, with a count, that many registers named `name0`, `name1`, ….
+    /// Declares a register. With a count, declares that many registers, which are named `name0`,
+    /// `name1`, ….
     fn declare(&mut self, kind: Kind, name: &str, count: Option<u32>) -> Option<()> {
         match (count, kind.width) {
             (Some(count), 1) => {
@@ -264,14 +266,14 @@ impl Lower<'_> {
         self.code.push(Inst { guard: f.guard, op });
     }
 
-    /// Lowers the statements up to the scanner's end.
+    /// Lowers all statements of the scanner's range.
     pub(crate) fn statements(
         &mut self,
         f: &mut FunctionState,
         scan: &mut Scanner<'_>,
     ) -> Result<(), PtxError> {
-        // One pass suffices because only labels may be used before they are declared, and `resolve`
-        // handles labels.
+        // Names other than labels are declared before they're used, so one pass suffices. `resolve`
+        // sets the targets of branches to labels.
         while !scan.at_end() {
             f.at = scan.position();
             match scan.peek() {
@@ -331,7 +333,7 @@ impl Lower<'_> {
             "reg" => self.registers(f, scan),
             "local" | "param" | "shared" => self.variables(f, scan, word == "shared"),
             "loc" => {
-                // The directive ends without a semicolon.
+                // Unlike other directives, `.loc` ends without a semicolon.
                 let malformed = || self.invalid(f.at, "malformed '.loc'");
                 for _ in 0..3 {
                     scan.number().ok_or_else(malformed)?;
@@ -364,8 +366,8 @@ impl Lower<'_> {
                 f.scope().tables.insert(name, labels);
                 self.end_statement(scan)
             }
-            // Skip these prototypes and targets, because an indirect call uses the called
-            // function's own signature.
+            // Skip call prototypes and lists of call targets. They aren't needed, because an
+            // indirect call uses the called function's own signature.
             "callprototype" | "calltargets" => scan
                 .skip_statement()
                 .ok_or_else(|| self.invalid(f.at, format!("'.{word}' doesn't end"))),
@@ -495,7 +497,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Sets the targets of the function's branches, after all labels are known.
+    /// Sets the targets of all branches. Must be called after the body has been lowered, when all
+    /// labels are known.
     pub(crate) fn resolve(&mut self, f: &FunctionState) -> Result<(), PtxError> {
         for fixup in &f.fixups {
             let mut targets = Vec::new();
@@ -516,7 +519,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Returns the register that contains a source operand's value.
+    /// Returns the register that contains the value of a source operand. Emits code that loads the
+    /// value into a register if necessary.
     pub(crate) fn src(&mut self, f: &mut FunctionState, arg: &Arg<'_>, ty: Ty) -> Option<Slot> {
         let mask = if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 };
         match arg {

@@ -1,6 +1,6 @@
-//! Lowers texture and surface instructions. The objects are handles in registers, as in PTX for
-//! texture objects, or the names of references, whose addresses serve as handles. Separate samplers
-//! aren't supported.
+//! Lowers texture and surface instructions. An operand that names an object is a register with the
+//! handle of a texture or surface object, or the name of a texture or surface reference, whose
+//! address serves as its handle. Separate samplers aren't supported.
 
 use super::function::FunctionState;
 use super::lowering::Lower;
@@ -14,7 +14,8 @@ use crate::ptx::types::Ty;
 /// The largest access to a surface, in bytes.
 const MAX_ACCESS: usize = 16;
 
-/// Returns the elements of a vector, or the only element.
+/// Returns the elements of a vector operand. An operand that isn't a vector counts as a vector of
+/// one element.
 fn items<'s, 'a>(arg: &'s Arg<'a>) -> &'s [Arg<'a>] {
     match arg {
         Arg::Vector(items) => items,
@@ -22,8 +23,8 @@ fn items<'s, 'a>(arg: &'s Arg<'a>) -> &'s [Arg<'a>] {
     }
 }
 
-/// Returns whether a vector may have this many elements, if `used` of them are used. PTX pads
-/// vectors of three elements with a fourth one.
+/// Returns whether an instruction that uses `used` elements of a vector accepts a vector of `len`
+/// elements. PTX pads vectors of three elements with a fourth one.
 fn fits(len: usize, used: usize) -> bool {
     len == used || (used == 3 && len == 4)
 }
@@ -39,7 +40,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Lowers an operand `[object, {…}]`.
+    /// Lowers an operand `[object, {…}]`, which contains the object and the coordinates.
     fn place(
         &mut self,
         f: &mut FunctionState,
@@ -79,8 +80,9 @@ impl Lower<'_> {
         items.get(..used)?.iter().map(|item| self.src(f, item, ty)).collect()
     }
 
-    /// Lowers a texture instruction's destination, which may include a predicate: `{…}|p`. Memory
-    /// is always resident, so the predicate is always set.
+    /// Lowers a texture instruction's destination, which can have the form `{…}|p`. The predicate
+    /// says whether the memory is resident, so it's always set, because softgpu has no sparse
+    /// textures.
     fn components(&mut self, f: &mut FunctionState, arg: &Arg<'_>) -> Option<[Option<Slot>; 4]> {
         let (vector, resident) = match arg {
             Arg::Pair(vector, resident) => (&**vector, self.pred_dst(f, resident)?),
@@ -111,8 +113,8 @@ impl Lower<'_> {
             _ => return None,
         };
         let [to, from, rest @ ..] = inst.args.as_slice() else { return None };
-        // Further operands, which aren't supported, are an offset of the coordinates and a value
-        // for depth comparisons.
+        // Two more kinds of operands can follow, which aren't supported: an offset of the
+        // coordinates, and a value for depth comparisons.
         let detail = match (detail, rest) {
             ("base", []) => Detail::Base,
             ("level", [level]) => Detail::Level(self.src(f, level, ty)?),

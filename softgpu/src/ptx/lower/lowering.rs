@@ -1,15 +1,16 @@
-//! The state of lowering a function to code for the interpreter.
+//! The context in which a function is lowered to code for the interpreter.
 
 use crate::ptx::error::{PtxError, unsupported};
 use crate::ptx::ir::Inst;
 use crate::ptx::source::{Bases, Source};
 
-/// A function that is being lowered.
+/// The context in which a function is lowered: its PTX text, and the addresses of the module's
+/// variables.
 pub(crate) struct Lower<'s> {
     pub(super) source: &'s Source,
-    /// Index of the text that contains the function.
+    /// Index of the PTX text that contains the function.
     pub(super) unit: u32,
-    /// That text.
+    /// The PTX text that contains the function.
     pub(super) text: &'s str,
     /// Addresses of the module's variables.
     pub(super) bases: Bases,

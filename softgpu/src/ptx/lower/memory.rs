@@ -28,8 +28,9 @@ fn space(f: &FunctionState, inst: &RawInst<'_>) -> Option<Space> {
 
 impl Lower<'_> {
     /// Returns the address that an operand `[…]` describes. If the operand names a variable, the
-    /// kind of variable determines the state space, because `.param` has two meanings: the kernel's
-    /// own parameters, and parameters of function calls, which are in local memory.
+    /// variable's kind determines the state space instead of the modifier. This is necessary
+    /// because `.param` has two meanings: the parameters of the kernel, and the parameters of
+    /// function calls, which are in local memory.
     fn address(&mut self, f: &mut FunctionState, arg: &Arg<'_>, space: Space) -> Option<Address> {
         let Arg::Address(base, offset) = arg else { return None };
         let offset = *offset;
@@ -109,7 +110,7 @@ impl Lower<'_> {
         }
         let t = Ty::parse(inst.mods.last()?)?;
         let (value, place) = match (inst.op, inst.args.as_slice()) {
-            // A cache policy may follow the value.
+            // A cache policy may follow the value. It's ignored.
             ("st", [place, value, ..]) => (value, place),
             (_, [value, place, ..]) => (value, place),
             _ => return None,
@@ -195,8 +196,8 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Lowers `cp.async`. softgpu copies immediately, so the instructions that wait for the copy do
-    /// nothing.
+    /// Lowers `cp.async` and the instructions that wait for it. softgpu performs the copy
+    /// immediately, so the instructions that wait do nothing.
     fn copy(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         if !inst.has("async") || inst.has("bulk") || inst.has("mbarrier") {
             return None;
@@ -243,8 +244,8 @@ impl Lower<'_> {
             self.emit(f, Op::Un { f: alu::mov(64), d, a });
             return Some(());
         }
-        // The conversion doesn't treat null specially: a generic null pointer becomes an address
-        // outside every window, as in hardware.
+        // As in hardware, the conversion doesn't treat null specially. For example, `cvta.to`
+        // converts a generic null pointer to an address outside of the state space.
         let op = if inst.has("to") { "sub" } else { "add" };
         let b: Slot = f.constant(base)?;
         self.emit(f, Op::Bin { f: alu::int_bin(op, Ty::U64, false)?, d, a, b });

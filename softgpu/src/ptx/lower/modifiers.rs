@@ -279,13 +279,14 @@ const KNOWN: &[&str] = &[
     "zero",
 ];
 
-/// Returns whether an instruction can have this modifier.
+/// Returns whether PTX has a modifier with this name that softgpu's instructions can use.
 pub(super) fn known(modifier: &str) -> bool {
     KNOWN.binary_search(&modifier).is_ok()
 }
 
-/// Returns the modifiers of a load or store that exclude each other, as in `st.volatile.local`. Only
-/// memory that other threads can access has an order (PTX ISA, "Memory Consistency Model").
+/// Returns a message if an instruction's modifiers can't be combined, as in `st.volatile.local`.
+/// Memory orders apply only to memory that other threads can access (PTX ISA, "Memory Consistency
+/// Model").
 pub(super) fn conflict(op: &str, modifiers: &[&str]) -> Option<String> {
     let find = |names: &[&str]| modifiers.iter().copied().find(|m| names.contains(m));
     let order = find(&["volatile", "relaxed", "acquire", "release"])?;
@@ -309,8 +310,8 @@ pub(super) fn conflict(op: &str, modifiers: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Tests combinations of an order and a state space, some of which ptxas 13.0 accepts, and
-    /// others not.
+    /// Checks combinations of an order and a state space. ptxas 13.0 accepts exactly those that are
+    /// marked `true`.
     #[test]
     fn test_orders_and_state_spaces() {
         let conflicts = |op, order: &str, space: &str| {

@@ -1,4 +1,4 @@
-//! Lowers a function of a module.
+//! The entry point of lowering: lowers one function of a module.
 
 use super::function::FunctionState;
 use super::lowering::Lower;

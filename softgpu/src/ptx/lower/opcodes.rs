@@ -1,7 +1,7 @@
-//! The names of PTX's instructions.
+//! The names of PTX instructions.
 
-/// The instructions that ptxas of CUDA 13.0 knows, in the order of their names, including those that
-/// softgpu can't run.
+/// All instructions that ptxas of CUDA 13.0 knows, including those that softgpu can't run, in
+/// alphabetical order.
 #[rustfmt::skip]
 const OPCODES: [&str; 137] = [
     "abs", "activemask", "add", "addc", "alloca", "and", "applypriority", "atom", "bar", "barrier",
@@ -20,8 +20,9 @@ const OPCODES: [&str; 137] = [
     "vsub4", "wgmma", "wmma", "xor",
 ];
 
-/// Returns whether PTX has an instruction with this name. If it doesn't, the text isn't PTX, which is
-/// a different error from an instruction that softgpu doesn't support.
+/// Returns whether PTX has an instruction with this name. An unknown name means that the text isn't
+/// PTX. A known name means at most that softgpu doesn't support the instruction, which is a
+/// different error.
 pub(super) fn known(name: &str) -> bool {
     OPCODES.binary_search(&name).is_ok()
 }

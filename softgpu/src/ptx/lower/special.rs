@@ -2,7 +2,7 @@
 
 use crate::ptx::ir::{Fixed, Volatile};
 
-/// A special register.
+/// A special register, by whether its value can change in a function.
 pub(crate) enum Special {
     Fixed(Fixed),
     Volatile(Volatile),
