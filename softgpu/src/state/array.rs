@@ -14,7 +14,7 @@ use super::memory::{self, Memory};
 
 /// All arrays, including the levels of mipmapped arrays that the program has queried.
 pub(crate) static ARRAYS: Table<Array> = Table::new(Kind::Array);
-/// All mipmapped arrays.
+/// All mipmapped arrays, by handle.
 pub(crate) static MIPMAPS: Table<Mipmap> = Table::new(Kind::Mipmap);
 
 /// An array, or a level of a mipmapped array.
@@ -24,16 +24,16 @@ pub(crate) struct Array {
     pub(crate) extent: Extent,
     /// The address of the elements, or 0 if the array has no memory.
     address: AtomicU64,
-    /// The handle of the mipmapped array that the array is a level of, if any.
+    /// If this is a level of a mipmapped array, the handle of the mipmapped array.
     pub(crate) mipmap: Option<usize>,
 }
 
-/// A mipmapped array.
+/// A mipmapped array, with the memory and the handles of its levels.
 pub(crate) struct Mipmap {
     pub(crate) context: Arc<Context>,
     /// The properties of the first level.
     pub(crate) first: CUDA_ARRAY3D_DESCRIPTOR,
-    /// The address of each level's elements, or 0 if the array has no memory.
+    /// The address of each level's elements, or 0 for all levels if the array has no memory.
     pub(crate) levels: Vec<u64>,
     /// The handles of the levels that the program has queried.
     pub(crate) handles: Mutex<BTreeMap<u32, usize>>,
@@ -70,7 +70,7 @@ impl Array {
         }
     }
 
-    /// Frees the elements. Nothing may use them any more.
+    /// Frees the elements. The caller guarantees that no work uses them any more.
     pub(crate) fn free(&self) {
         let address = self.address.swap(0, Ordering::Relaxed);
         if self.mipmap.is_none() && address != 0 {
@@ -103,7 +103,7 @@ impl Mipmap {
         Ok(made)
     }
 
-    /// Returns the handle of a level.
+    /// Returns the handle of the array for a level. `own` is the handle of this mipmapped array.
     pub(crate) fn level(&self, own: usize, number: u32) -> CuResult<usize> {
         let address = *self.levels.get(number as usize).ok_or(CuError::INVALID_VALUE)?;
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +124,7 @@ impl Mipmap {
         Ok(handle)
     }
 
-    /// Frees the elements of all levels. Nothing may use them any more.
+    /// Frees the elements of all levels. The caller guarantees that no work uses them any more.
     pub(crate) fn free(&self) {
         for handle in self.handles.lock().unwrap_or_else(PoisonError::into_inner).values() {
             if let Some(array) = ARRAYS.remove(*handle) {
@@ -137,8 +137,8 @@ impl Mipmap {
     }
 }
 
-/// Removes the arrays of a context. Their memory is freed together with the context's. Calls with their
-/// handles fail with `error`.
+/// Removes the arrays of a context that is being destroyed. Their memory is freed together with the
+/// context's other memory. Later calls with their handles fail with `error`.
 pub(crate) fn forget_context(context: u64, error: CuError) {
     MIPMAPS.end_of_context(error, |mipmap| mipmap.context.id == context);
     for array in ARRAYS.end_of_context(error, |array| array.context.id == context) {

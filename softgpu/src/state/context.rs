@@ -26,11 +26,12 @@ pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 /// The initial value of each limit, indexed by CUlimit.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
-/// The properties that only green contexts have.
+/// The properties that a green context has in addition to those of other contexts.
 pub(crate) struct Green {
-    /// The primary context, to which the memory and the modules belong.
+    /// The primary context that owns the green context's memory and modules.
     pub(crate) home: Arc<Context>,
-    /// The SMs that the green context may use. softgpu executes its work on all processors.
+    /// The SMs that the green context may use. softgpu only reports them: it executes the work on
+    /// all of the host's processors.
     pub(crate) sms: Sms,
     /// The CUgreenCtx handle. The CUcontext handle is [`Context::handle`].
     pub(crate) handle: usize,
@@ -39,12 +40,12 @@ pub(crate) struct Green {
 /// A CUDA context: its streams, limits, heap and sticky error.
 pub(crate) struct Context {
     pub(crate) handle: usize,
-    /// Identifies the owner of memory, modules, and events. A green context has the id of its
-    /// primary context.
+    /// Identifies the context as the owner of memory, modules, and events. A green context has the
+    /// id of its primary context, which owns them.
     pub(crate) id: u64,
-    /// The result of `cuCtxGetId`.
+    /// The number that `cuCtxGetId` returns.
     pub(crate) unique: u64,
-    /// Not `None` if the context was converted from a green context.
+    /// The properties of a green context, or `None` for other contexts.
     pub(crate) green: Option<Green>,
     /// The green contexts of this primary context.
     greens: RwLock<Vec<Weak<Context>>>,
@@ -54,35 +55,34 @@ pub(crate) struct Context {
     /// Whether the context can be used. A primary context is inactive until it is retained, and
     /// becomes inactive again when it is reset.
     pub(crate) active: AtomicBool,
-    /// The first error in asynchronous work, shared with the stream threads.
+    /// The first error of asynchronous work in the context. The streams' threads share it.
     errors: Arc<Errors>,
     legacy: Arc<Queue>,
-    /// Queues of blocking streams. Blocking streams and the legacy default stream wait for each
-    /// other.
+    /// Queues of blocking streams. These streams and the legacy default stream wait for each other.
     blocking: RwLock<Vec<Arc<Queue>>>,
     /// Queues of non-blocking streams.
     others: RwLock<Vec<Arc<Queue>>>,
-    /// The queue of work that waits for all work in the context.
+    /// The queue for work that waits for all other work in the context, such as records of events.
     records: Arc<Queue>,
-    /// The queue of work that all later work in the context waits for.
+    /// The queue for work that all later work in the context waits for.
     barrier: Arc<Queue>,
     pub(crate) limits: Arc<[AtomicU64; 7]>,
     pub(crate) printf: Arc<Printf>,
     pub(crate) coredump: Settings,
     heap: Mutex<Option<Arc<Heap>>>,
-    /// The memory that the context takes by itself, while it is active. A green context has none of
-    /// its own.
+    /// The device memory that the context uses in addition to the program's allocations, while it's
+    /// active. A green context uses that of its primary context.
     resources: Mutex<Option<Arc<Resources>>>,
     launches: AtomicU64,
-    /// The number of calls to `cuCtxAttach` without a `cuCtxDetach`.
+    /// The number of `cuCtxAttach` calls that no `cuCtxDetach` call has undone.
     attached: AtomicU32,
-    /// The contexts that `cuCtxEnablePeerAccess` has given this context access to.
+    /// The contexts whose memory this context may access, by `cuCtxEnablePeerAccess`.
     peers: Mutex<BTreeSet<usize>>,
 }
 
 impl Context {
-    /// Creates a context, with the memory that it takes. A primary context gets that only when it is
-    /// activated.
+    /// Creates a context and allocates its own device memory. A primary context allocates it only
+    /// when it is activated.
     pub(crate) fn new(ordinal: i32, flags: u32, resources: Option<Arc<Resources>>) -> Arc<Self> {
         let primary = resources.is_none();
         let unique = unique_id();
@@ -150,7 +150,7 @@ impl Context {
         context
     }
 
-    /// Makes a primary context usable, and takes the memory for it.
+    /// Activates a primary context and allocates its own device memory.
     pub(crate) fn activate(&self) -> CuResult {
         let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
         if resources.is_none() {
@@ -160,7 +160,7 @@ impl Context {
         Ok(())
     }
 
-    /// Returns the memory that the context takes by itself.
+    /// Returns the context's own device memory. Fails if the context isn't active.
     pub(crate) fn resources(&self) -> CuResult<Arc<Resources>> {
         if let Some(green) = &self.green {
             return green.home.resources();
@@ -180,25 +180,25 @@ impl Context {
         greens.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Ends the threads of a green context's default streams, after its work is done.
+    /// Ends the threads of a green context's default queues, after their work is done.
     pub(crate) fn close(&self) {
         for queue in [&self.legacy, &self.records, &self.barrier] {
             queue.close();
         }
     }
 
-    /// Counts a `cuCtxAttach`.
+    /// Counts a call of `cuCtxAttach`.
     pub(crate) fn attach(&self) {
         self.attached.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Undoes one `cuCtxAttach`. Returns false if there is none to undo.
+    /// Undoes one `cuCtxAttach` call. Returns false if no `cuCtxAttach` call is left to undo.
     pub(crate) fn detach(&self) -> bool {
         let less = |count: u32| count.checked_sub(1);
         self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    /// Returns the contexts that `cuCtxEnablePeerAccess` has given this context access to.
+    /// Returns the contexts whose memory this context may access, by `cuCtxEnablePeerAccess`.
     pub(crate) fn peers(&self) -> MutexGuard<'_, BTreeSet<usize>> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -232,7 +232,7 @@ impl Context {
         [&self.blocking, &self.others]
     }
 
-    /// Adds the queue of a new stream.
+    /// Adds the queue of a new stream to the context's queues.
     pub(crate) fn add_queue(&self, queue: &Arc<Queue>, non_blocking: bool) {
         let list = self.lists()[usize::from(non_blocking)];
         let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
@@ -244,7 +244,8 @@ impl Context {
         list.push(queue.clone());
     }
 
-    /// Returns the positions after all work in the context and its green contexts.
+    /// Returns one position per queue of the context and its green contexts. All work that is
+    /// queued now precedes these positions.
     fn marks(&self) -> Vec<Mark> {
         let mut marks = vec![self.legacy.mark()];
         for list in self.lists() {
@@ -255,14 +256,17 @@ impl Context {
         marks
     }
 
-    /// Queues work to run after all work in the context. Later work doesn't wait for it.
+    /// Queues work that runs after all work that the context has now. Later work doesn't wait for
+    /// it.
     pub(crate) fn after_all(&self, work: Work) -> Mark {
         self.records.submit(&self.errors, self.marks(), work)
     }
 
-    /// Makes all later work in the context wait for positions in queues, and then for `work`.
+    /// Makes all later work in the context wait until the positions in `after` are reached, and
+    /// then until `work` has run.
     pub(crate) fn wait_for(&self, after: Vec<Mark>, work: Work) {
-        // New queues wait for the barrier, so it comes first.
+        // Submit to the barrier queue before visiting the other queues. A queue that is created
+        // meanwhile waits for the barrier queue.
         let barrier = self.barrier.submit(&self.errors, after, work);
         let wait = |queue: &Arc<Queue>| {
             queue.submit(&self.errors, vec![barrier.clone()], Box::new(|_| {}));
@@ -290,7 +294,7 @@ impl Context {
         self.printf.flush();
     }
 
-    /// Returns the number of the context's next launch.
+    /// Returns the number of the context's next launch, and counts it.
     pub(crate) fn next_launch(&self) -> u64 {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
@@ -306,8 +310,7 @@ impl Context {
         *self.heap.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Clears the errors, restores the initial limits, and frees the memory that the context takes by
-    /// itself.
+    /// Clears the errors, restores the initial limits, and frees the context's own device memory.
     pub(crate) fn reset(&self) {
         let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ended) = resources.take() {
@@ -321,7 +324,8 @@ impl Context {
     }
 }
 
-// Never dropped, so that CUDA calls from the program's own destructors still work.
+// The stack is never dropped, because the program's destructors may still call CUDA when a thread
+// exits.
 thread_local! {
     static STACK: ManuallyDrop<RefCell<Vec<Arc<Context>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
@@ -332,8 +336,8 @@ pub(crate) fn current_if_any() -> Option<Arc<Context>> {
     STACK.with(|stack| stack.borrow().last().cloned())
 }
 
-/// Returns the calling thread's current context. Fails if there is none, or if it is inactive or
-/// has a sticky error.
+/// Returns the calling thread's current context. Fails if the thread has no context, or if its
+/// context is inactive or has a sticky error.
 pub(crate) fn current() -> CuResult<Arc<Context>> {
     driver()?;
     let context = current_if_any().ok_or(CuError::INVALID_CONTEXT)?;
@@ -344,7 +348,8 @@ pub(crate) fn current() -> CuResult<Arc<Context>> {
     Ok(context)
 }
 
-/// Returns the calling thread's current context, or `None` if it has none, for a call that needs none.
+/// Returns the calling thread's current context, for a call that doesn't require one. Returns
+/// `None` if the thread has no context, and fails if its context is inactive or has a sticky error.
 pub(crate) fn current_or_none() -> CuResult<Option<Arc<Context>>> {
     match current() {
         Err(CuError::INVALID_CONTEXT) => Ok(None),
@@ -352,7 +357,8 @@ pub(crate) fn current_or_none() -> CuResult<Option<Arc<Context>>> {
     }
 }
 
-/// Fails if the calling thread's current context has been destroyed. It may also have none.
+/// Fails if the calling thread's current context has been destroyed. A thread without a context
+/// isn't an error.
 pub(crate) fn not_ended() -> CuResult {
     driver()?;
     match current_if_any() {
@@ -363,8 +369,8 @@ pub(crate) fn not_ended() -> CuResult {
     }
 }
 
-/// Returns the object for a handle. As with NVIDIA's driver, if the calling thread's current
-/// context has been destroyed, that error takes precedence over the error for an invalid handle.
+/// Returns the object for a handle. As in NVIDIA's driver, if the calling thread's current context
+/// has been destroyed, the call fails with that error even if the handle is invalid, too.
 pub(crate) fn object<T>(table: &Table<T>, handle: usize) -> CuResult<Arc<T>> {
     driver()?;
     let Some(object) = table.get(handle) else {
@@ -385,7 +391,7 @@ pub(crate) fn with_stack<R>(f: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
     })
 }
 
-/// Frees the calling thread's context stack, because the thread exits.
+/// Frees the calling thread's context stack. Called when the thread exits.
 pub(crate) fn thread_ended() {
     STACK.with(|stack| drop(stack.take()));
 }

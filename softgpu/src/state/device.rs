@@ -1,4 +1,4 @@
-//! Process-wide driver state and the devices.
+//! The driver's process-wide state, and the simulated devices.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
@@ -14,9 +14,9 @@ pub(crate) const DRIVER_VERSION: i32 = 13000;
 /// Maximum value of `SOFTGPU_DEVICES`.
 pub(crate) const MAX_DEVICES: usize = 16;
 
-/// The compute capabilities of the GPUs that CUDA 13.0 supports, as in `sm_90`.
+/// The compute capabilities of all GPUs that CUDA 13.0 supports, as the number in `sm_NN`.
 const CAPABILITIES: [u32; 12] = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];
-/// The compute capability if `SOFTGPU_COMPUTE_CAPABILITY` isn't set.
+/// The compute capability of the devices if `SOFTGPU_COMPUTE_CAPABILITY` isn't set.
 const DEFAULT_CAPABILITY: u32 = 90;
 
 /// The address ranges that kernels may access.
@@ -24,24 +24,24 @@ pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
 
 /// A simulated GPU.
 pub(crate) struct Device {
-    /// Device index in this process.
+    /// Index of the device in this process.
     pub(crate) ordinal: i32,
-    /// Device index on the host, which differs from `ordinal` if the process sees only some
-    /// devices.
+    /// Index of the device on the host. It differs from `ordinal` if the process can use only some
+    /// of the devices.
     pub(crate) place: i32,
     /// Memory size in bytes.
     pub(crate) memory: u64,
-    /// Number of bytes allocated.
+    /// Number of bytes of the memory that are allocated.
     pub(crate) used: AtomicU64,
     /// Number of multiprocessors.
     pub(crate) processors: u32,
-    /// Compute capability, as in `sm_90`.
+    /// Compute capability, as the number in `sm_NN`.
     pub(crate) capability: u32,
     pub(crate) uuid: [u8; 16],
 }
 
 impl Device {
-    /// Counts `bytes` as allocated on the device. Fails if less memory is free.
+    /// Counts `bytes` as allocated on the device. Fails if the device has less free memory.
     pub(crate) fn charge(&self, bytes: u64) -> CuResult {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
@@ -57,13 +57,13 @@ impl Device {
         }
     }
 
-    /// Counts `bytes` as free again.
+    /// Counts `bytes` of the device's memory as free again.
     pub(crate) fn uncharge(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
-/// The process's driver state.
+/// The process-wide state of the driver, which `cuInit` creates.
 pub(crate) struct Driver {
     pub(crate) devices: Vec<Device>,
 }
@@ -86,8 +86,8 @@ extern "C" fn forked() {
     PHASE.store(2, Ordering::Relaxed);
 }
 
-/// Returns the driver state. Fails before `cuInit` has succeeded, in a forked child, and in a
-/// function that a stream calls.
+/// Returns the driver state. Fails if `cuInit` hasn't succeeded, in a forked child, and in a host
+/// function that runs in a stream.
 pub(crate) fn driver() -> CuResult<&'static Driver> {
     callback::not_running()?;
     if PHASE.load(Ordering::Acquire) == 1
@@ -160,7 +160,7 @@ fn uuid(ordinal: i32) -> [u8; 16] {
     uuid
 }
 
-/// Returns the devices' compute capability, which `SOFTGPU_COMPUTE_CAPABILITY` sets.
+/// Returns the compute capability of all devices. `SOFTGPU_COMPUTE_CAPABILITY` sets it.
 pub(crate) fn capability() -> u32 {
     static CAPABILITY: OnceLock<u32> = OnceLock::new();
     *CAPABILITY.get_or_init(|| {

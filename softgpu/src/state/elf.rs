@@ -2,7 +2,7 @@
 
 use crate::ptx::source::Source;
 
-/// Section that contains the texts in a linked image.
+/// Name of the section that contains the PTX texts in a linked image.
 const TEXTS: &str = ".softgpu.ptx";
 const MACHINE_CUDA: u16 = 190;
 const PROGBITS: u32 = 1;
@@ -12,7 +12,7 @@ const NOTE: u32 = 7;
 const NOBITS: u32 = 8;
 const ALLOC: u64 = 2;
 const EXEC: u64 = 4;
-/// The size of a symbol in bytes.
+/// Size of a symbol table entry in bytes.
 const SYMBOL: usize = 24;
 /// Maximum number of kernels with a section of their own.
 const MAX_KERNELS: usize = 1 << 14;
@@ -33,17 +33,18 @@ fn long(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(field(bytes, at)?)).ok()
 }
 
-/// A section in a file.
+/// A section of an ELF file that was read.
 struct Found<'a> {
     name: &'a [u8],
     kind: usize,
-    /// The number of the section that this one refers to.
+    /// The index of another section that this section refers to (`sh_link`).
     link: usize,
-    /// Empty if the section has no contents in the file.
+    /// The contents, which are empty if the section has none in the file.
     contents: &'a [u8],
 }
 
-/// Returns the sections in a 64-bit ELF file, except the first. Returns `None` if the file is damaged.
+/// Returns the sections of a 64-bit ELF file, without the null section at index 0. Returns `None`
+/// if the file is damaged.
 fn found(file: &[u8]) -> Option<Vec<Found<'_>>> {
     const CLASS_64: u8 = 2;
     if !file.starts_with(b"\x7fELF") || *file.get(4)? != CLASS_64 {
@@ -77,16 +78,16 @@ fn text_at(strings: &[u8], at: usize) -> Option<&[u8]> {
     strings.get(at..)?.split(|b| *b == 0).next()
 }
 
-/// Returns the name and contents of each section with contents in a 64-bit ELF file. Returns `None`
-/// if the file is damaged.
+/// Returns the name and the contents of each section that has contents in a 64-bit ELF file.
+/// Returns `None` if the file is damaged.
 pub(crate) fn sections(file: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let stored = found(file)?.into_iter().filter(|section| section.kind != NOBITS as usize);
     Some(stored.map(|section| (section.name, section.contents)).collect())
 }
 
 /// Returns the names of functions in a cubin, with the bytes of local memory that the attribute
-/// FRAME_SIZE gives for them. As in NVIDIA's driver, a launch takes that much, even if the function
-/// doesn't need it.
+/// FRAME_SIZE specifies. As in NVIDIA's driver, a launch reserves that much local memory, even if
+/// the function doesn't need it.
 pub(crate) fn frames(file: &[u8]) -> Option<Vec<(String, u64)>> {
     const FRAME_SIZE: [u8; 4] = [4, 0x11, 8, 0];
     let sections = found(file)?;
@@ -106,7 +107,7 @@ pub(crate) fn frames(file: &[u8]) -> Option<Vec<(String, u64)>> {
     Some(frames)
 }
 
-/// Returns the texts in an image that the linker produced.
+/// Returns the PTX texts in an image that softgpu's linker produced.
 pub(crate) fn texts(file: &[u8]) -> Option<Vec<String>> {
     let sections = sections(file)?;
     let (_, mut rest) = *sections.iter().find(|(name, _)| *name == TEXTS.as_bytes())?;
@@ -120,15 +121,15 @@ pub(crate) fn texts(file: &[u8]) -> Option<Vec<String>> {
     Some(texts)
 }
 
-/// A section of an image that [`image`] creates.
+/// A section of an ELF file that [`image`] creates.
 struct Section {
     name: String,
     kind: u32,
     flags: u64,
-    /// The offset of its contents in the file.
+    /// The offset of the section's contents in the file.
     at: usize,
     size: usize,
-    /// For a table: the number of the section with the table's strings, and the size of an entry.
+    /// For a symbol table, the index of the section with its strings, and the size of an entry.
     table: (u32, u64),
 }
 
@@ -138,9 +139,9 @@ impl Section {
     }
 }
 
-/// Creates the image of a linked module. Like a cubin, the file describes the size of the module's
-/// variables and of each kernel's code, and names the functions that it needs. The sections for code
-/// have the texts as their contents.
+/// Creates the ELF file for a linked module. Like a cubin, the file describes the sizes of the
+/// module's variables and of each kernel's code, and names the external functions that the module
+/// needs. The PTX texts serve as the contents of the code sections.
 pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
     let mut contents = Vec::new();
     for unit in &source.units {
@@ -173,7 +174,8 @@ pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
     let mut names = b"\0".to_vec();
     let mut symbols = vec![0u8; SYMBOL];
     if source.allocates() {
-        // A global function that isn't defined here.
+        // The bytes of a symbol table entry that mark a global function which is undefined in this
+        // file.
         const FUNCTION: [u8; 4] = [0x12, 0, 0, 0];
         symbols.extend((names.len() as u32).to_le_bytes());
         symbols.extend(FUNCTION);
@@ -209,7 +211,7 @@ pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
 
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
-    // An executable file, version 1, without an entry point or program headers.
+    // The ELF header: an executable file, version 1, without an entry point or program headers.
     file.extend(2u16.to_le_bytes());
     file.extend(MACHINE_CUDA.to_le_bytes());
     file.extend(1u32.to_le_bytes());

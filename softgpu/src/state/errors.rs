@@ -1,4 +1,4 @@
-//! The error that a context keeps after asynchronous work has failed.
+//! A context's sticky error: it's set when asynchronous work fails, and remains.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 

@@ -1,4 +1,4 @@
-//! Events.
+//! Events and their records.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +15,11 @@ use cuda_api::error::{CuError, CuResult};
 /// All events, by handle.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
-/// A record of an event that a stream may not have reached yet.
+/// One record of an event. The stream may not have reached it yet.
 pub(crate) struct Recording {
-    /// The time at which the stream reached the event's position.
+    /// The time at which the stream reached the event's position, or 0 before that.
     nanoseconds: AtomicU64,
-    /// The number of the record in an event that other processes use.
+    /// For an interprocess event, its shared state and the number of this record in it.
     shared: Option<(Arc<SharedEvent>, u64)>,
 }
 
@@ -33,18 +33,18 @@ impl Recording {
     }
 }
 
-/// The latest record of an event, and its position in a stream.
+/// The latest record of an event, with its position in a stream.
 #[derive(Clone)]
 struct Record {
     mark: Mark,
     recording: Arc<Recording>,
 }
 
-/// The work that an event marks. A thread or a stream that waits for the event waits for this work.
+/// The work that an event marks, for which a wait on the event must wait.
 pub(crate) enum Awaited {
     /// A position in a stream of this process.
     Mark(Mark),
-    /// A record of an event that other processes use.
+    /// A record of an interprocess event, which another process may have made.
     Shared(Arc<SharedEvent>, u64),
 }
 
@@ -61,7 +61,7 @@ impl Awaited {
 pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) timing: bool,
-    /// The state that other processes use, if this is an interprocess event.
+    /// The state that processes share, if this is an interprocess event.
     pub(crate) shared: Option<Arc<SharedEvent>>,
     record: Mutex<Option<Record>>,
 }
@@ -77,14 +77,14 @@ impl Event {
         Self { context, timing, shared: None, record: Mutex::new(None) }
     }
 
-    /// Creates an event that other processes use.
+    /// Creates an interprocess event from its shared state.
     pub(crate) fn interprocess(context: Arc<Context>, shared: SharedEvent) -> Self {
         let shared = Some(Arc::new(shared));
         Self { context, timing: false, shared, record: Mutex::new(None) }
     }
 
-    /// Begins to record the event. The caller must make a stream reach the recording, and pass it
-    /// to [`Event::set`].
+    /// Starts a record of the event. The caller must queue a call of [`Recording::reach`] in a
+    /// stream, and pass the record to [`Event::set`].
     pub(crate) fn begin(&self) -> Arc<Recording> {
         let shared = self.shared.clone().map(|event| {
             let record = event.record();
@@ -109,7 +109,7 @@ impl Event {
         self.set(mark, recording);
     }
 
-    /// Records the event after all work that a context has.
+    /// Records the event after all work that a context has now.
     pub(crate) fn record_context(&self, context: &Context) {
         let recording = self.begin();
         let reached = recording.clone();
@@ -117,14 +117,15 @@ impl Event {
         self.set(mark, recording);
     }
 
-    /// Records the event at a position in a stream. `recording` completes when the stream gets there.
+    /// Sets the event's latest record, which is at a position in a stream. `recording` completes
+    /// when the stream reaches that position.
     pub(crate) fn set(&self, mark: Mark, recording: Arc<Recording>) {
         let record = Record { mark, recording };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
     }
 
-    /// Returns the work that the event marks, or `None` if the event was never recorded or that work
-    /// is done.
+    /// Returns the work that the event marks. Returns `None` if the event was never recorded, or if
+    /// that work has finished.
     pub(crate) fn pending(&self) -> Option<Awaited> {
         if let Some(shared) = &self.shared {
             let record = shared.latest();

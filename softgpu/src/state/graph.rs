@@ -1,4 +1,4 @@
-//! The softgpu types that cuda-api's implementation of graphs and captures needs.
+//! The types with which softgpu is a backend for cuda-api's implementation of graphs and captures.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use super::memory::{self, Memory};
 use super::queue::Mark;
 use super::resources::{GRAPH_NODE, Part};
 
-/// Selects softgpu as the backend of cuda-api's graphs.
+/// The type that selects softgpu as the backend of cuda-api's graphs.
 #[derive(Clone, Copy)]
 pub(crate) struct Software;
 
@@ -28,18 +28,18 @@ pub(crate) type Exec = cuda_api::graph::Exec<Software>;
 /// All graphs and captures in the process.
 pub(crate) static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
-/// All instantiated graphs.
+/// All instantiated graphs of the process, by handle.
 pub(crate) static EXECS: Table<Exec> = Table::new(Kind::GraphExec);
 
-/// All memory that graphs in the process allocate.
+/// The memory of the allocation nodes of all graphs in the process.
 pub(crate) static MEMORIES: LazyLock<Memories<GraphMemory>> = LazyLock::new(Memories::default);
 
-/// Memory that a graph allocates. A launch holds the graph's steps, and with them the memory, until
-/// the launch has ended.
+/// Memory that a graph's allocation node allocates. Each launch holds the graph's steps, which hold
+/// the memory, until the launch has finished.
 pub(crate) struct GraphMemory {
     pub(crate) address: u64,
-    /// The allocation's number. If the memory's context was destroyed, other memory may have the
-    /// address now.
+    /// The allocation's unique id. It shows whether the memory still exists: after its context has
+    /// been destroyed, other memory may have the same address.
     pub(crate) id: u64,
 }
 
@@ -58,12 +58,13 @@ impl Drop for GraphMemory {
     }
 }
 
-/// The values of a graph's conditional nodes. A handle is the value's address in device memory.
+/// The values of a graph's conditional nodes. A node's handle is the address of its value in device
+/// memory.
 #[derive(Default)]
 pub(crate) struct Values(Mutex<Vec<GraphMemory>>);
 
 impl Values {
-    /// Creates a value and returns its address.
+    /// Allocates a value for a conditional node, and returns its address.
     pub(crate) fn add(&self, context: &Context) -> CuResult<u64> {
         let address = memory::allocate_as(context, size_of::<u32>() as u64, Memory::Internal)?;
         let id = memory::at(address).ok_or(CuError::UNKNOWN)?.id;
@@ -72,11 +73,11 @@ impl Values {
         Ok(address)
     }
 
-    /// Returns the value at an address that [`add`](Self::add) returned for a context that still
-    /// exists.
+    /// Returns the value at an address that [`add`](Self::add) returned. The context for which it
+    /// was allocated must still exist.
     pub(crate) fn value(address: u64) -> &'static AtomicU32 {
-        // SAFETY: the address is that of a value in mapped device memory, which is readable,
-        // writable, and aligned. Kernels also access it only as a 32-bit value.
+        // SAFETY: the caller guarantees that the value's context exists, so the address is that of
+        // mapped, writable, aligned device memory. Kernels access the value only as a 32-bit word.
         unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(address as usize) }
     }
 }
@@ -87,7 +88,6 @@ pub(crate) struct Loaded {
     /// Position of the end of the graph's last launch. The next launch waits for it, because
     /// launches of one instantiated graph must not overlap.
     pub(crate) last: Mutex<Option<Mark>>,
-    /// The memory that the graph takes.
     pub(crate) memory: Mutex<ExecMemory>,
 }
 
@@ -97,16 +97,17 @@ impl Loaded {
     }
 }
 
-/// The memory that an instantiated graph takes.
+/// The device memory that an instantiated graph uses for its nodes.
 pub(crate) struct ExecMemory {
-    /// The bytes that its nodes need now.
+    /// The bytes that the graph's nodes need at present.
     pub(crate) needed: u64,
-    /// The memory for the largest number of bytes that the graph's nodes have needed.
+    /// The reserved memory. It's sized for the largest number of bytes that the graph's nodes have
+    /// needed so far.
     pub(crate) part: Part,
 }
 
 impl ExecMemory {
-    /// Makes room for nodes that need this many bytes.
+    /// Reserves memory for nodes that need `needed` bytes, and records that number.
     pub(crate) fn grow(&mut self, needed: u64) -> CuResult {
         self.part.grow_graph(needed)?;
         self.needed = needed;
@@ -114,17 +115,18 @@ impl ExecMemory {
     }
 }
 
-/// The resources that a graph needs: those of its kernels, and memory for its nodes.
+/// The resources that a graph needs for its nodes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Needs {
-    /// The most local memory per thread that a kernel needs, in bytes.
+    /// Largest number of bytes of local memory per thread that any of the graph's kernels needs.
     pub(crate) local: u64,
-    /// The bytes that the nodes take.
+    /// Number of bytes of device memory that the nodes need.
     pub(crate) bytes: u64,
 }
 
 impl Needs {
-    /// Returns what these steps need, including those in bodies of conditional nodes.
+    /// Returns the resources that the steps need, including the steps in bodies of conditional
+    /// nodes.
     pub(crate) fn of(steps: &[Step<Op>]) -> Self {
         let mut needs = Self::default();
         for step in steps {
@@ -142,7 +144,7 @@ impl Needs {
     }
 }
 
-/// Returns the bytes that a node takes for its parameters.
+/// Returns the number of bytes that a node needs for its parameters.
 pub(crate) fn parameters(op: &Op) -> u64 {
     let bytes = match op {
         Op::Kernel(kernel) => kernel.params.len(),

@@ -1,5 +1,5 @@
-//! Handles: numbers that look like pointers but are never dereferenced, so a stale or forged handle
-//! causes an error instead of a crash.
+//! Handles: numbers that look like pointers but are never dereferenced. Therefore, a stale or
+//! forged handle causes an error instead of a crash.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,19 +19,20 @@ pub(crate) fn unique_id() -> u64 {
 struct Slot<T> {
     generation: u32,
     value: Option<Arc<T>>,
-    /// The error of calls with the handle of the slot's previous object.
+    /// The error that calls return for the handle of the object that was in this slot before.
     ended: CuError,
-    /// How the previous object ended.
+    /// How the object that was in this slot before ended.
     end: End,
 }
 
 struct Slots<T> {
     all: Vec<Slot<T>>,
-    /// The places of objects that were removed, in that order.
+    /// The slots whose objects were removed, in the order of their removal.
     free: VecDeque<u32>,
 }
 
-/// A place is used again as late as possible, so that handles of removed objects stay recognizable.
+/// Minimum number of free slots before one is reused. A handle is recognized as stale only until
+/// its slot is reused.
 const SPARES: usize = 1024;
 
 /// The objects of one kind, by handle.
@@ -59,13 +60,14 @@ impl<T> Table<T> {
         Some((index, (handle >> 40) as u32))
     }
 
-    /// Adds the object that `make` creates from the new handle. Returns the handle and the object.
+    /// Calls `make` with a new handle, and adds the object that it returns. Returns the handle and
+    /// the object.
     pub(crate) fn insert_with(&self, make: impl FnOnce(usize) -> T) -> (usize, Arc<T>) {
         self.insert_shared(|handle| Arc::new(make(handle)))
     }
 
-    /// Adds the shared object that `make` creates from the new handle. Returns the handle and the
-    /// object.
+    /// Calls `make` with a new handle, and adds the shared object that it returns. Returns the
+    /// handle and the object.
     pub(crate) fn insert_shared(&self, make: impl FnOnce(usize) -> Arc<T>) -> (usize, Arc<T>) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let free = if slots.free.len() > SPARES { slots.free.pop_front() } else { None };
@@ -89,8 +91,8 @@ impl<T> Table<T> {
         self.insert_with(|_| value).0
     }
 
-    /// Returns the object for a handle that the program has passed. In strict mode, the object must
-    /// not have ended, and must not end before the call does.
+    /// Returns the object for a handle that the program has passed. In strict mode, reports a
+    /// handle whose object has ended, and marks the handle as in use until the call returns.
     pub(crate) fn get(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +105,7 @@ impl<T> Table<T> {
         slot.value.clone()
     }
 
-    /// Returns the object for a handle that softgpu itself has kept, if it still exists.
+    /// Returns the object for a handle that softgpu has stored, if the object still exists.
     pub(crate) fn find(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +113,7 @@ impl<T> Table<T> {
         if slot.generation & 0x7fff != generation { None } else { slot.value.clone() }
     }
 
-    /// Returns the error of calls with a handle for which there is no object.
+    /// Returns the error that a call must return for a handle for which there is no object.
     pub(crate) fn error(&self, handle: usize) -> CuError {
         let Some((index, generation)) = self.decode(handle) else { return CuError::INVALID_HANDLE };
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -119,13 +121,13 @@ impl<T> Table<T> {
         slots.all.get(index).filter(previous).map_or(CuError::INVALID_HANDLE, |slot| slot.ended)
     }
 
-    /// Returns all objects.
+    /// Returns all objects in the table.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         slots.all.iter().filter_map(|slot| slot.value.clone()).collect()
     }
 
-    /// Removes an object and returns it.
+    /// Removes an object from the table and returns it.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
@@ -147,8 +149,9 @@ impl<T> Table<T> {
         self.end_where(CuError::INVALID_HANDLE, test)
     }
 
-    /// Like [`end_where`](Self::end_where), for the objects of a context that ends. In strict mode,
-    /// there must be none.
+    /// Does the same as [`end_where`](Self::end_where), for the objects of a context that is being
+    /// destroyed. In strict mode, reports any such objects, because the program should have
+    /// destroyed them before.
     pub(crate) fn end_of_context(&self, error: CuError, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let ended = self.end_where(error, test);
         if !ended.is_empty() {
@@ -157,8 +160,8 @@ impl<T> Table<T> {
         ended
     }
 
-    /// Does the same as [`remove_where`](Self::remove_where), for objects that end together with
-    /// another one. Calls with the handles fail with `error` until other objects get their places.
+    /// Does the same as [`remove_where`](Self::remove_where), for objects that end because their
+    /// owner ends. Later calls with their handles fail with `error`, until the slots are reused.
     pub(crate) fn end_where(&self, error: CuError, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let mut gone = Vec::new();

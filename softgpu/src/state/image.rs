@@ -31,7 +31,7 @@ impl LoadError {
     }
 }
 
-/// The machine in the header of an ELF file with code for a GPU.
+/// The machine type (`e_machine`) of an ELF file with code for a GPU.
 const CUDA: [u8; 2] = [190, 0];
 
 impl From<PtxError> for LoadError {
@@ -53,7 +53,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
     Ok(source)
 }
 
-/// Returns the declarations in the texts of an image.
+/// Returns the declarations in an image's PTX texts.
 pub(crate) fn units(bytes: &[u8]) -> Result<Vec<Unit>, LoadError> {
     let texts = ptx_image::texts(bytes);
     if !texts.is_empty() {
@@ -98,9 +98,10 @@ fn ptx(text: String) -> Result<Unit, LoadError> {
     Ok(unit)
 }
 
-/// Returns whether a device with a compute capability can run code for the text's target.
-/// Architecture-specific targets (`sm_90a`) run only on devices with exactly that compute
-/// capability, and family-specific ones (`sm_100f`) only on devices with the same major number.
+/// Returns whether a device with a compute capability can run code for the text's target. Code for
+/// an architecture-specific target (`sm_90a`) runs only on devices with exactly that compute
+/// capability. Code for a family-specific target (`sm_100f`) runs only on devices with the same
+/// major number.
 fn runs(unit: &Unit, capability: u32) -> bool {
     let Ok(target) = u32::try_from(unit.target) else { return false };
     match unit.target_suffix {
@@ -120,8 +121,8 @@ fn from_fatbin(bytes: &[u8]) -> Result<Unit, LoadError> {
             fitting.push(entry);
         }
     }
-    // The entry for the newest architecture comes first. Its target may still be one that only
-    // other devices can run.
+    // Try the entry for the newest architecture first. Its PTX may still fail the check, because an
+    // architecture-specific target runs only on other devices.
     fitting.sort_by_key(|entry| std::cmp::Reverse(entry.arch));
     let mut error = None;
     for entry in fitting {
@@ -136,7 +137,7 @@ fn from_fatbin(bytes: &[u8]) -> Result<Unit, LoadError> {
     Err(error.unwrap_or_else(|| no_ptx(bytes)))
 }
 
-/// Returns the error for an image without PTX that the device can run.
+/// Returns the error for an image that contains no PTX for the device.
 fn no_ptx(image: &[u8]) -> LoadError {
     let text = machine_code::explain(image, capability());
     let text = text.unwrap_or_else(|| "the image has no PTX".into());
@@ -166,8 +167,8 @@ fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     bytes.windows(pattern.len()).position(|window| window == pattern)
 }
 
-/// Returns the declarations in the PTX of an archive's members. Members without PTX that the device
-/// can run are skipped: the symbols that they define stay unresolved.
+/// Returns the declarations in the PTX of an archive's members. Skips members without PTX that the
+/// device can run. The symbols that such members define stay unresolved.
 pub(crate) fn library_units(file: &[u8]) -> Result<Vec<Unit>, LoadError> {
     let damaged = || LoadError::new(CuError::INVALID_IMAGE, "the library is not an archive");
     let mut rest = file.strip_prefix(b"!<arch>\n").ok_or_else(damaged)?;
@@ -180,7 +181,7 @@ pub(crate) fn library_units(file: &[u8]) -> Result<Vec<Unit>, LoadError> {
         if member.starts_with(b"\x7fELF") {
             units.extend(object_units(member).unwrap_or_default());
         }
-        // Members start at even positions.
+        // Members start at even offsets.
         rest = rest.get(HEADER + size.next_multiple_of(2)..).unwrap_or_default();
     }
     Ok(units)

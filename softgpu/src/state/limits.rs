@@ -1,4 +1,4 @@
-//! The limits of a context, and the heap for device-side `malloc`, whose size is one of them.
+//! A context's limits, and its heap for device-side `malloc`, whose size is one of the limits.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,8 @@ use super::memory;
 use super::resources::{HEAP_LAUNCHED, HEAP_LOADED};
 use crate::exec::heap::Heap;
 
-/// Sets a limit.
+/// Sets one of a context's limits. Fails for an unknown limit, and for the heap's size if it can't
+/// change any more.
 pub(crate) fn set(context: &Context, which: CUlimit, value: u64) -> CuResult {
     let limit = context.limits.get(which.0 as usize).ok_or(CuError::INVALID_VALUE)?;
     let set = || limit.store(value, Ordering::Relaxed);
@@ -23,8 +24,8 @@ pub(crate) fn set(context: &Context, which: CUlimit, value: u64) -> CuResult {
     Ok(())
 }
 
-/// Sets the size of the heap with `set`. Fails if a kernel that may use the heap has been launched,
-/// because the heap has its memory then.
+/// Calls `set` to change the size of the heap. Fails if a kernel that may use the heap has been
+/// launched, because the heap's memory has been allocated by then.
 fn resize_heap(context: &Context, set: impl FnOnce()) -> CuResult {
     let slot = context.heap();
     if slot.as_ref().is_some_and(|heap| heap.has_begun()) {
@@ -34,7 +35,7 @@ fn resize_heap(context: &Context, set: impl FnOnce()) -> CuResult {
     Ok(())
 }
 
-/// Returns the context's heap. The first call creates it, without memory for allocations.
+/// Returns the context's heap. The first call creates the heap, whose memory is allocated later.
 pub(crate) fn heap(context: &Context) -> CuResult<Arc<Heap>> {
     let mut slot = context.heap();
     if let Some(heap) = &*slot {
@@ -44,8 +45,8 @@ pub(crate) fn heap(context: &Context) -> CuResult<Arc<Heap>> {
     Ok(slot.insert(Arc::default()).clone())
 }
 
-/// Prepares for the launch of a kernel whose module has this heap. The context's heap gets its memory
-/// at the first launch.
+/// Allocates the memory of the context's heap, unless that has been done. Called before the launch
+/// of a kernel that uses `heap`. Does nothing if `heap` isn't the context's heap any more.
 pub(crate) fn begin_heap(context: &Context, heap: &Arc<Heap>) -> CuResult {
     let slot = context.heap();
     let is_own = slot.as_ref().is_some_and(|own| Arc::ptr_eq(own, heap));

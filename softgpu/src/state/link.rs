@@ -1,4 +1,4 @@
-//! The linker's state.
+//! The state of a link: its inputs, and the image that results from them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,20 +20,20 @@ const MAX_INPUT: usize = 512 << 20;
 #[derive(Default)]
 struct State {
     units: Vec<Unit>,
-    /// The name of the input that each unit comes from.
+    /// For each unit, the name of the input that it comes from.
     names: Vec<String>,
-    /// Total size of the inputs' texts, in bytes.
+    /// Total size of the PTX texts in the inputs, in bytes.
     bytes: usize,
-    /// The linked image, which exists until the link is destroyed.
+    /// The linked image. The program may use it until it destroys the link.
     image: Option<Arc<Vec<u8>>>,
 }
 
-/// A link in progress.
+/// A link, to which a program adds inputs.
 #[derive(Default)]
 pub(crate) struct Link(Mutex<State>);
 
 impl Link {
-    /// Adds an input. Errors refer to it by its name.
+    /// Adds an input. Error messages refer to it by `name`.
     pub(crate) fn add(&self, kind: Input, bytes: &[u8], name: &str) -> Result<(), LoadError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.image.is_some() {
@@ -42,7 +42,8 @@ impl Link {
         let units = match kind {
             Input::CU_JIT_INPUT_PTX | Input::CU_JIT_INPUT_FATBINARY => image::units(bytes)?,
             Input::CU_JIT_INPUT_CUBIN => image::units(bytes).map_err(|error| {
-                // As with NVIDIA's driver, a damaged ELF file counts as one for another device.
+                // As in NVIDIA's driver, a damaged ELF file causes the same error as a file for
+                // another device.
                 match error.code == CuError::INVALID_IMAGE && bytes.starts_with(&ELF_MAGIC) {
                     true => LoadError { code: CuError::NO_BINARY_FOR_GPU, ..error },
                     false => error,
@@ -60,7 +61,8 @@ impl Link {
             return Err(LoadError::new(CuError::OUT_OF_MEMORY, "the inputs are too large"));
         }
         for unit in units {
-            // Find errors in the code now, except for symbols that other inputs define.
+            // Check the code now, so that errors are reported for the input that contains them.
+            // Symbols that other inputs define aren't known yet.
             let source = Arc::new(source::alone(unit)?);
             Program::new(source.clone(), Bases::default()).check()?;
             state.units.extend(Arc::into_inner(source).into_iter().flat_map(|s| s.units));
@@ -84,7 +86,7 @@ impl Link {
             Ok(source)
         });
         let source = linked.map_err(|error| match &error {
-            // The message is that of NVIDIA's linker, which some programs read.
+            // Use the message of NVIDIA's linker, because some programs parse it.
             PtxError::Undefined { symbol, unit } => match state.names.get(*unit as usize) {
                 Some(name) => LoadError::new(
                     CuError::INVALID_PTX,

@@ -1,26 +1,26 @@
-//! Memory that softgpu maps for programs.
+//! Maps the memory that programs allocate.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuda_api::error::{CuError, CuResult};
 
-/// Lowest address to request for device memory. It is far from the process's own memory, as device
-/// addresses are on a GPU.
+/// Lowest address to request for device memory. Device memory should be far from the process's
+/// other memory, as it is with a GPU.
 const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
-/// Maps zero-filled memory.
+/// Maps zero-filled memory in the range for device memory, and returns its address.
 pub(crate) fn map(bytes: u64) -> CuResult<u64> {
     static NEXT: AtomicU64 = AtomicU64::new(PLACE);
     let len = usize::try_from(bytes).map_err(|_| CuError::OUT_OF_MEMORY)?;
     let step = bytes.next_multiple_of(1 << 21);
     let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
     if place.saturating_add(step) > PLACE_END {
-        // Wrap around. The address is only a hint: Linux picks another one if it is in use.
+        // Wrap around. The address is only a hint: if it is in use, Linux chooses another one.
         NEXT.store(PLACE, Ordering::Relaxed);
         place = PLACE;
     }
-    // SAFETY: a new mapping does not overlap others.
+    // SAFETY: without MAP_FIXED, mmap doesn't replace existing mappings.
     let address = unsafe {
         libc::mmap(
             place as *mut libc::c_void,
@@ -37,13 +37,14 @@ pub(crate) fn map(bytes: u64) -> CuResult<u64> {
     Ok(address as u64)
 }
 
-/// Returns whether the program can write all pages of an interval, or `None` if it can't even read
-/// them.
+/// Returns whether the program can write all pages of an interval. Returns `None` if the program
+/// can't read all of them.
 pub(crate) fn writable(start: u64, size: u64) -> Option<bool> {
     let end = start.checked_add(size)?;
     let (mut at, mut writable) = (start, true);
     for line in std::fs::read_to_string("/proc/self/maps").ok()?.lines() {
-        // The start, the end, and the access, such as `7f00-7f08 rw-p`.
+        // A line contains the start address, the end address, and the access rights, such as
+        // `7f00-7f08 rw-p`.
         let (first, rest) = line.split_once('-')?;
         let (last, access) = rest.split_once(' ')?;
         let [first, last] = [first, last].map(|word| u64::from_str_radix(word, 16));
@@ -63,8 +64,8 @@ pub(crate) fn writable(start: u64, size: u64) -> Option<bool> {
     None
 }
 
-/// Returns whether an address is one of those that [`map`] chooses, so that no memory of the program's
-/// own is there.
+/// Returns whether an address is in the range that [`map`] uses. The program's own memory is never
+/// in that range.
 pub(crate) fn has_place(address: u64) -> bool {
     (PLACE..PLACE_END).contains(&address)
 }
@@ -73,7 +74,7 @@ pub(crate) fn has_place(address: u64) -> bool {
 ///
 /// # Safety
 ///
-/// The interval must have been mapped by [`map`], and nothing may use it any more.
+/// The interval must have been mapped by [`map`], and must not be used any more.
 pub(crate) unsafe fn unmap(start: u64, bytes: u64) {
     // SAFETY: the caller guarantees that nothing uses the interval.
     unsafe { libc::munmap(start as *mut libc::c_void, bytes as usize) };

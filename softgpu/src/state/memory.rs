@@ -28,16 +28,16 @@ pub(crate) enum Memory {
     Imported,
     /// Allocated from a memory pool.
     Pool {
-        /// The pool's id in [`POOLS`].
+        /// The id of the pool in [`POOLS`].
         id: usize,
-        /// The pool's handle in the program.
+        /// The handle by which the program knows the pool.
         handle: u64,
     },
     /// Allocated from another process's memory pool.
     ImportedPool {
-        /// The start of the mapping.
+        /// The start address of the mapping that contains the memory.
         base: u64,
-        /// The handle of the imported pool.
+        /// The handle by which the program knows the imported pool.
         handle: u64,
     },
     /// Allocated by `cuMemHostAlloc` with these flags.
@@ -50,8 +50,8 @@ pub(crate) enum Memory {
     Registered(u32),
     /// Mapped by `cuMemMap`.
     Mapped,
-    /// Holds a module's variables, or data of a graph or a launch. It's part of the context's
-    /// [`Resources`](super::resources::Resources).
+    /// Allocated by softgpu for a module's variables, or for the data of a graph or a launch. The
+    /// memory is part of the context's [`Resources`](super::resources::Resources).
     Internal,
     /// Holds the elements of an array.
     Array,
@@ -62,15 +62,16 @@ pub(crate) enum Memory {
 pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) size: u64,
-    /// Number of mapped bytes. For device memory and arrays, also the number of bytes counted as
-    /// allocated on the device.
+    /// Number of mapped bytes. For device memory and arrays, this is also the number of bytes that
+    /// are counted as allocated on the device.
     pub(crate) mapped: u64,
     pub(crate) memory: Memory,
     pub(crate) context: u64,
     pub(crate) context_handle: usize,
     pub(crate) ordinal: i32,
     pub(crate) id: u64,
-    /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. Copies always behave as it requires.
+    /// The value of CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. It has no effect, because softgpu's copies
+    /// always behave as if it was set.
     pub(crate) sync_memops: bool,
 }
 
@@ -79,8 +80,8 @@ impl Allocation {
         self.start + self.size
     }
 
-    /// Returns the end of the range that kernels may access. For device memory, it is rounded up to
-    /// a multiple of 512 bytes, the GPU's allocation unit.
+    /// Returns the end of the range that kernels may access. For device memory, this is rounded up
+    /// to a multiple of 512 bytes, because GPUs allocate memory in units of that size.
     fn reach(&self) -> u64 {
         match self.memory {
             Memory::Device | Memory::Pool { .. } => self.start + self.size.next_multiple_of(512),
@@ -97,7 +98,8 @@ impl Allocation {
     }
 }
 
-/// The files of memory from `cuMemAlloc` that other processes may open, by start address.
+/// The files that contain the memory of `cuMemAlloc` allocations which other processes may open, by
+/// start address.
 static EXPORTS: Mutex<BTreeMap<u64, SharedFile>> = Mutex::new(BTreeMap::new());
 
 static ALLOCATIONS: Mutex<BTreeMap<u64, Allocation>> = Mutex::new(BTreeMap::new());
@@ -125,8 +127,8 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     Ok(start)
 }
 
-/// Tracks an address interval that `cuMemMap` has mapped. Kernels can't access it yet. It doesn't
-/// belong to a context.
+/// Tracks an address interval that `cuMemMap` has mapped. The interval doesn't belong to a context.
+/// Kernels can access it only after `cuMemSetAccess`.
 pub(crate) fn add_mapped(ordinal: i32, start: u64, size: u64) {
     let allocation = Allocation {
         start,
@@ -170,7 +172,7 @@ pub(crate) fn allocate(context: &Context, size: u64) -> CuResult<u64> {
 }
 
 /// Makes memory from `cuMemAlloc` shareable, and returns the handle with which other processes can
-/// open it. Nothing may use the memory meanwhile.
+/// open it. The caller guarantees that no work uses the memory during the call.
 pub(crate) fn export(start: u64) -> CuResult<HandleBytes> {
     let mut exports = EXPORTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(file) = exports.get(&start) {
@@ -180,10 +182,11 @@ pub(crate) fn export(start: u64) -> CuResult<HandleBytes> {
     let is_device = |found: &&Allocation| found.memory == Memory::Device;
     let found = allocations.get(&start).filter(is_device).ok_or(CuError::INVALID_VALUE)?;
     let file = SharedFile::create(Contents::Memory, found.size, found.mapped)?;
-    // SAFETY: Linux chooses the address of the new mapping.
+    // SAFETY: address 0 lets Linux choose an unused address for the new mapping.
     let copy = unsafe { file.map(0, found.mapped)? };
-    // SAFETY: both mappings are this long, and the allocation can't be freed, because the table of
-    // allocations is locked. It then becomes a mapping of the file with the same contents.
+    // SAFETY: both mappings have this length, and the locked table of allocations keeps the
+    // allocation from being freed. The last call replaces the allocation by a mapping of the file,
+    // which has the same contents.
     unsafe {
         let (to, from) = (copy as *mut u8, start as *const u8);
         std::ptr::copy_nonoverlapping(from, to, found.mapped as usize);
@@ -204,8 +207,8 @@ pub(crate) fn import(context: &Context, handle: &HandleBytes) -> CuResult<u64> {
     Ok(start)
 }
 
-/// Maps the memory of another process's pool, for use in a context. The program gets `size` bytes
-/// from `offset` on. `pool` is the handle of the imported pool.
+/// Maps the memory of another process's pool, for use in a context. Gives the program the `size`
+/// bytes that start at `offset`. `pool` is the handle of the imported pool.
 pub(crate) fn import_pooled(
     context: &Context,
     slab: &HandleBytes,
@@ -228,7 +231,7 @@ pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuRes
     take(context, size, memory)
 }
 
-/// Allocates memory for managed variables. It doesn't belong to a context.
+/// Allocates memory for managed variables. The memory doesn't belong to a context.
 pub(crate) fn allocate_managed_variables(size: u64) -> CuResult<u64> {
     let mapped = size.checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
     let start = map(mapped)?;
@@ -277,15 +280,15 @@ pub(crate) fn at(address: u64) -> Option<Allocation> {
     lock().get(&address).copied()
 }
 
-/// Returns how the memory of a tracked interval was created that overlaps this one.
+/// If a tracked interval overlaps this one, returns how its memory was created.
 pub(crate) fn overlapping(start: u64, size: u64) -> Option<Memory> {
     let end = start.saturating_add(size);
     let (_, last) = lock().range(..end).next_back().map(|(start, a)| (*start, *a))?;
     (last.end() > start).then_some(last.memory)
 }
 
-/// Stops tracking the allocation that starts at an address. Frees the memory unless the program
-/// registered or mapped it.
+/// Stops tracking the allocation that starts at an address, and returns it. Frees the memory unless
+/// the program registered or mapped it.
 pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
@@ -293,7 +296,8 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         hints::forget(start);
     }
     if allocation.memory == Memory::Device {
-        // Processes that have opened the memory keep it.
+        // Other processes that have opened the memory can still use it, because they hold its file
+        // open.
         EXPORTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
     }
     match allocation.memory {
@@ -310,7 +314,8 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         | Memory::ManagedVariables
         | Memory::Imported
         | Memory::Internal => {
-            // SAFETY: as above.
+            // SAFETY: softgpu mapped the memory when it allocated it, and the memory was removed
+            // from all tables.
             unsafe { unmap(allocation.start, allocation.mapped) };
         }
         // SAFETY: `import_pooled` mapped the memory, and it was removed from all tables.
@@ -340,7 +345,7 @@ pub(crate) fn writable(start: u64, size: u64) -> bool {
 }
 
 /// Returns whether an interval is device memory, or host memory that asynchronous copies can use
-/// directly. An empty interval always is.
+/// directly. Returns true for an empty interval.
 pub(crate) fn known(start: u64, size: u64) -> bool {
     size == 0 || accessible(start, size)
 }

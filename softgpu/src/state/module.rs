@@ -1,4 +1,4 @@
-//! Modules and libraries.
+//! Modules, libraries, and their kernels.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -29,7 +29,7 @@ pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
 pub(crate) static LIBRARIES: Table<Library> = Table::new(Kind::Library);
 pub(crate) static KERNELS: Table<LibraryKernel> = Table::new(Kind::Kernel);
 
-/// A kernel in a loaded module.
+/// A kernel in a loaded module, which a program uses as a function.
 pub(crate) struct Function {
     pub(crate) name: CString,
     index: u32,
@@ -53,23 +53,23 @@ impl Default for Attributes {
     }
 }
 
-/// A loaded module's code and memory.
+/// A loaded module's code and memory. Graphs that contain the module's kernels keep it alive.
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
     pub(crate) program: Arc<Program>,
     pub(crate) heap: Arc<Heap>,
     base: u64,
-    /// The memory that the code and the variables take until the module is unloaded, even if graphs
-    /// still have its kernels.
+    /// The device memory that the code and the variables use. It's freed when the program unloads
+    /// the module, even if graphs still contain the module's kernels.
     memory: Mutex<Option<Part>>,
-    /// The managed variables, which live at least as long as the module.
+    /// The managed variables. All modules of a library share them.
     managed: Option<Arc<ManagedVariables>>,
     variables: HashMap<String, Place>,
     /// The addresses of texture references and surface references.
     references: HashMap<String, (u64, Reference)>,
 }
 
-/// The memory of a variable.
+/// The address and size of a variable.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) address: u64,
@@ -93,7 +93,7 @@ impl Drop for Loaded {
 pub(crate) struct Module {
     pub(crate) handle: usize,
     pub(crate) loaded: Arc<Loaded>,
-    /// Handle of the library that the module belongs to, if any.
+    /// Handle of the library that the module belongs to, or `None`.
     library: Option<usize>,
     functions: Mutex<HashMap<String, usize>>,
 }
@@ -136,7 +136,7 @@ impl Module {
             }
         }
         let (context, heap) = (context.clone(), Arc::default());
-        // If loading fails, dropping this value frees the memory.
+        // From here on, dropping `loaded` frees the memory if loading fails.
         let mut loaded = Loaded {
             context,
             program,
@@ -150,13 +150,13 @@ impl Module {
         check(&loaded.program)?;
         for (variable, at) in source.variables(bases).filter(|(v, _)| !v.managed) {
             let initial = &variable.initial;
-            // SAFETY: the variables are within the memory just allocated for them.
+            // SAFETY: the variables are within the memory that was just allocated for them.
             unsafe {
                 std::ptr::copy_nonoverlapping(initial.as_ptr(), at as *mut u8, initial.len());
             }
         }
         for word in source.words(bases).filter(|word| !word.managed) {
-            // SAFETY: the word lies within the variables' memory.
+            // SAFETY: the word is within the memory that was just allocated for the variables.
             unsafe { word.store() };
         }
         if let Some(managed) = &loaded.managed {
@@ -193,7 +193,7 @@ impl Module {
         Some(handle)
     }
 
-    /// Returns the memory of a variable.
+    /// Returns the address and size of the variable with this name.
     pub(crate) fn variable(&self, name: &str) -> Option<Place> {
         self.loaded.variables.get(name).copied()
     }
@@ -214,10 +214,11 @@ pub(crate) fn unload(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// A library, whose module is loaded into each context that uses it.
+/// A library. When a context first uses it, its module is loaded into that context.
 pub(crate) struct Library {
     pub(crate) handle: usize,
-    /// The code, or the error of calls that look something up in it.
+    /// The library's code. If the image is damaged, this is the error that calls return when they
+    /// look something up in the library.
     source: CuResult<Arc<Source>>,
     modules: Mutex<HashMap<u64, usize>>,
     managed: Option<Arc<ManagedVariables>>,
@@ -225,23 +226,24 @@ pub(crate) struct Library {
     names: Vec<String>,
 }
 
-/// A kernel in a library.
+/// A kernel of a library, which doesn't belong to a context.
 pub(crate) struct LibraryKernel {
     pub(crate) name: String,
     pub(crate) library: usize,
 }
 
 impl Library {
-    /// Loads a library from a parsed image. As in NVIDIA's driver, a library is loaded even if its
-    /// image is damaged. Returns the handle, and the error in the image. `is_elf` says whether it is an
-    /// ELF file.
+    /// Loads a library from a parsed image, and returns its handle. As in NVIDIA's driver, a
+    /// damaged image doesn't always prevent this. In that case, also returns the image's error.
+    /// `is_elf` says whether the image is an ELF file.
     pub(crate) fn load(
         parsed: Result<Source, LoadError>,
         is_elf: bool,
     ) -> Result<(usize, Result<(), LoadError>), LoadError> {
         let (mut names, mut managed) = (Vec::new(), None);
         let loaded = parsed.map(Arc::new).and_then(|source| {
-            // Lower the code with a placeholder address to report errors when the library is loaded.
+            // Lower the code with placeholder addresses, so that its errors are found when the
+            // library is loaded.
             Program::new(source.clone(), Bases::default()).check()?;
             managed = ManagedVariables::new(&source).map_err(no_memory)?.map(Arc::new);
             names.extend(source.kernels().map(|(name, _)| name.to_owned()));
@@ -276,17 +278,19 @@ impl Library {
         Ok(module)
     }
 
-    /// Returns the handle of the library's module in a context, if it was loaded there.
+    /// Returns the handle of the library's module in a context, or `None` if the context hasn't
+    /// loaded it.
     fn loaded_in(&self, context: u64) -> Option<usize> {
         self.modules.lock().unwrap_or_else(PoisonError::into_inner).get(&context).copied()
     }
 
-    /// Returns the library's code, if it has any that the device can run.
+    /// Returns the library's code. Fails if the image is damaged or contains no code for the
+    /// device.
     fn source(&self) -> CuResult<&Arc<Source>> {
         self.source.as_ref().map_err(|error| *error)
     }
 
-    /// Returns the memory of a managed variable.
+    /// Returns the address and size of a managed variable.
     pub(crate) fn managed(&self, name: &str) -> Option<Place> {
         let bases = Bases { device: 0, managed: self.managed.as_ref()?.base() };
         let mut variables = self.source().ok()?.named_variables(bases);
@@ -318,12 +322,12 @@ impl Library {
     }
 }
 
-/// Unloads a library.
+/// Unloads a library from all contexts.
 pub(crate) fn unload_library(handle: usize) -> Option<()> {
     let library = LIBRARIES.remove(handle)?;
     let modules = library.modules.lock().unwrap_or_else(PoisonError::into_inner);
     for module in modules.values() {
-        // Wait for the module's kernels, which may still be running.
+        // Wait for the context's work, because the module's kernels may still be running.
         if let Some(module) = MODULES.find(*module) {
             module.loaded.context.synchronize();
             unload(module.handle);
@@ -333,7 +337,7 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// Unloads a context's modules.
+/// Unloads the modules of a context that is being destroyed.
 pub(crate) fn forget_context(context: u64) {
     let error = CuError::INVALID_HANDLE;
     let libraries: Vec<usize> =
@@ -347,8 +351,8 @@ pub(crate) fn forget_context(context: u64) {
     }
 }
 
-/// Returns the function for a function handle or a library kernel's handle. `context` supplies the
-/// context for a library kernel.
+/// Returns the function for a handle, which is that of a function or of a library's kernel. For a
+/// library's kernel, `context` determines the context in which to look up the function.
 pub(crate) fn function_of(
     handle: usize,
     context: impl FnOnce() -> CuResult<Arc<Context>>,
@@ -377,7 +381,8 @@ impl Function {
         self.kernel.get_or_init(lowered).as_ref().ok_or(CuError::UNSUPPORTED_PTX_VERSION)
     }
 
-    /// Returns the handle of the library's kernel that the function belongs to, or 0.
+    /// If the function belongs to a kernel of a library, returns the kernel's handle. Otherwise, or
+    /// if the program hasn't looked up the kernel, returns 0.
     pub(crate) fn library_kernel(&self) -> usize {
         let library = MODULES.find(self.module).and_then(|module| module.library);
         let library = library.and_then(|library| LIBRARIES.find(library));
@@ -389,13 +394,14 @@ impl Function {
         self.loaded.program.source.function(self.index).map_or(vec![], |(f, _)| f.layout())
     }
 
-    /// Returns CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
+    /// Returns the value of CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
     pub(crate) fn dynamic_limit(&self) -> CuResult<u32> {
         let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed);
         u32::try_from(set).or_else(|_| self.default_dynamic_limit())
     }
 
-    /// Returns the dynamic shared memory per block that every launch may use, in bytes.
+    /// Returns how much dynamic shared memory per block a launch may use without changing the
+    /// function's attributes, in bytes.
     pub(crate) fn default_dynamic_limit(&self) -> CuResult<u32> {
         Ok((48u32 << 10).saturating_sub(self.kernel()?.shared))
     }

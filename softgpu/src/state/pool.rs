@@ -1,4 +1,4 @@
-//! The memory of pools.
+//! Memory pools, which divide large mappings (slabs) into allocations.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,23 +11,23 @@ use super::handles::{Kind, Table};
 use super::mapping::{map, unmap};
 use super::shared_file::{Contents, SharedFile};
 
-/// The size of a pool's slabs is a multiple of this many bytes.
+/// Slab sizes are multiples of this number of bytes.
 const GRANULE: u64 = 2 << 20;
 
-/// All memory pools of the process, by id. A pool stays in the table until its last allocation has
-/// been freed, even if the program has destroyed the pool.
+/// All memory pools of the process, by id. A pool that the program has destroyed stays in the table
+/// until its last allocation has been freed.
 pub(crate) static POOLS: Table<Pool> = Table::new(Kind::Pool);
 
-/// A slab of a pool: mapped memory.
+/// A contiguous mapping from which a pool allocates memory.
 struct Slab {
     start: u64,
     len: u64,
-    /// The file that is mapped, if other processes can map it, too.
+    /// The file that is mapped, or `None` if the slab can't be shared with other processes.
     file: Option<SharedFile>,
 }
 
 impl Slab {
-    /// Maps memory. Other processes can map it, too, if it is `shareable`.
+    /// Maps memory for a slab. If it is `shareable`, other processes can map it, too.
     fn new(len: u64, shareable: bool) -> CuResult<Self> {
         if !shareable {
             return Ok(Self { start: map(len)?, len, file: None });
@@ -37,14 +37,14 @@ impl Slab {
     }
 }
 
-/// A memory pool.
+/// A memory pool on a device, and its slabs.
 pub(crate) struct Pool {
     ordinal: i32,
     shareable: bool,
     store: Mutex<Store<Slab>>,
 }
 
-/// An amount or a setting of a pool that a program can query.
+/// The settings and statistics of a pool that a program can query.
 pub(crate) struct Numbers {
     pub(crate) threshold: u64,
     pub(crate) reserved: cuda_api::pool::Amount,
@@ -64,9 +64,11 @@ impl Pool {
 
     fn release(&self, slabs: impl IntoIterator<Item = Slab>) {
         for Slab { start, len, file } in slabs {
-            // Processes that have mapped the file keep the memory.
+            // Only this process's descriptor is closed. Processes that have mapped the file keep
+            // the memory.
             drop(file);
-            // SAFETY: `take` mapped the slab, and the pool no longer has it.
+            // SAFETY: `take` mapped the slab. The pool has removed it, and no allocation was left
+            // in it.
             unsafe { unmap(start, len) };
             if let Ok(device) = driver().and_then(|driver| driver.device(self.ordinal)) {
                 device.uncharge(len);
@@ -74,8 +76,8 @@ impl Pool {
         }
     }
 
-    /// Allocates memory. If the device has too little, all pools first release the memory that no
-    /// allocation uses.
+    /// Allocates memory. If the device has too little free memory, first frees the unused memory of
+    /// all pools.
     pub(crate) fn take(&self, size: u64) -> CuResult<u64> {
         let device = driver()?.device(self.ordinal)?;
         let mut store = self.lock();
@@ -101,8 +103,8 @@ impl Pool {
         store.take(size).ok_or(CuError::OUT_OF_MEMORY)
     }
 
-    /// Returns the handle of the file that contains an allocation of this pool, and the place of the
-    /// allocation in it.
+    /// Returns the handle of the file that contains an allocation of this pool, and the offset of
+    /// the allocation in that file.
     pub(crate) fn export(&self, start: u64) -> CuResult<(HandleBytes, u64)> {
         let mut store = self.lock();
         let slab = store.mapping_at(start).ok_or(CuError::INVALID_VALUE)?;
@@ -110,13 +112,14 @@ impl Pool {
         Ok((file.handle(), start - slab.start))
     }
 
-    /// Releases memory that no allocation uses until the pool has at most `keep` bytes.
+    /// Frees unused slabs until the pool has at most `keep` bytes.
     pub(crate) fn trim(&self, keep: u64) {
         let gone = self.lock().trim(keep);
         self.release(gone);
     }
 
-    /// Calls `change` with the pool's settings, and then releases the memory above the threshold.
+    /// Calls `change` with the pool's settings and statistics. After that, frees unused slabs above
+    /// the threshold.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Numbers)) {
         let mut store = self.lock();
         let mut numbers =
@@ -128,20 +131,20 @@ impl Pool {
         self.release(gone);
     }
 
-    /// Returns the pool's settings and amounts.
+    /// Returns the pool's settings and statistics.
     pub(crate) fn numbers(&self) -> Numbers {
         let store = self.lock();
         Numbers { threshold: store.threshold, reserved: store.reserved, used: store.used }
     }
 }
 
-/// Releases the memory that no allocation uses, in all pools.
+/// Frees the unused slabs of all pools.
 pub(crate) fn trim_all() {
     POOLS.all().iter().for_each(|pool| pool.trim(0));
 }
 
-/// Counts bytes as allocated on a device. If the device has too little, all pools first release the
-/// memory that no allocation uses.
+/// Counts bytes as allocated on a device. If the device has too little free memory, first frees the
+/// unused memory of all pools.
 pub(crate) fn charge(device: &Device, bytes: u64) -> CuResult {
     device.charge(bytes).or_else(|_| {
         trim_all();
@@ -149,7 +152,7 @@ pub(crate) fn charge(device: &Device, bytes: u64) -> CuResult {
     })
 }
 
-/// Frees an allocation of a pool.
+/// Frees an allocation of the pool with this id.
 pub(crate) fn give(id: usize, start: u64, size: u64) {
     let Some(pool) = POOLS.find(id) else { return };
     let mut store = pool.lock();

@@ -1,5 +1,5 @@
-//! The file that stands for a memory pool which other processes can import. It has the pool's name
-//! and device.
+//! The file that a program exports for a memory pool, so that other processes can import it. The
+//! file contains the pool's name and device.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -14,7 +14,7 @@ use super::device::driver;
 const MAGIC: &[u8; 16] = b"softgpu pool   1";
 const LEN: usize = MAGIC.len() + 24;
 
-/// Creates the file of a pool.
+/// Creates the file for a shared pool.
 pub(crate) fn create(SharedPool { name, device }: SharedPool) -> CuResult<OwnedFd> {
     let place = driver()?.device(device)?.place as u64;
     // SAFETY: the name is a C string.
@@ -30,7 +30,7 @@ pub(crate) fn create(SharedPool { name, device }: SharedPool) -> CuResult<OwnedF
     Ok(file.into())
 }
 
-/// Returns the pool for which a descriptor of the program stands.
+/// Returns the pool that a file descriptor of the program refers to.
 pub(crate) fn open(descriptor: c_int) -> CuResult<SharedPool> {
     let mut contents = [0u8; LEN + 1];
     // SAFETY: the buffer is writable for its length. The kernel checks the descriptor.

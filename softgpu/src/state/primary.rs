@@ -1,4 +1,4 @@
-//! The devices' primary contexts.
+//! The primary contexts, one per device.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -6,7 +6,7 @@ use super::context::Context;
 use super::device;
 use cuda_api::error::CuResult;
 
-/// A device's primary context.
+/// A device's primary context, and how often the program retains it.
 pub(crate) struct Primary {
     pub(crate) context: Arc<Context>,
     /// Number of retain calls without a matching release.

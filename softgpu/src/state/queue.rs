@@ -1,4 +1,4 @@
-//! A stream's queue, and the thread that executes the queued work. The thread starts when work is
+//! A stream's queue of work, and the thread that executes the work. The thread starts when work is
 //! first submitted.
 
 use std::collections::VecDeque;
@@ -11,12 +11,12 @@ use super::errors::Errors;
 use cuda_api::attributes::Attributes;
 use cuda_api::error::CuError;
 
-/// How long threads poll before they sleep. A stream's thread polls for new work, and other threads
+/// How long threads poll before they sleep. A queue's thread polls for new work, and other threads
 /// poll for the completion of work.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// The work that one call adds to a stream. It runs even after an error, so that nothing waits for
-/// it forever. The argument is the context's error state.
+/// The work that one call adds to a queue. It also runs after an error, so that waits for its
+/// completion end. Its argument is the context's error state, which it must check.
 pub(crate) type Work = Box<dyn FnOnce(&Errors) + Send>;
 
 struct Item {
@@ -25,7 +25,7 @@ struct Item {
     work: Work,
 }
 
-/// A position in a stream's sequence of work.
+/// A position in a queue's sequence of work.
 #[derive(Clone)]
 pub(crate) struct Mark {
     pub(crate) stream: Arc<Queue>,
@@ -44,7 +44,7 @@ impl Mark {
     }
 }
 
-/// A stream's queue.
+/// A queue of work, which belongs to a stream or a context.
 pub(crate) struct Queue {
     items: Mutex<VecDeque<Item>>,
     filled: Condvar,
@@ -138,8 +138,8 @@ impl Queue {
         Mark { stream: self.clone(), sequence }
     }
 
-    /// Starts the stream's thread. If that fails, the context fails, and the work is discarded, so that
-    /// nothing waits for it forever.
+    /// Starts the queue's thread. If that fails, sets the context's error, and discards the queued
+    /// work, so that waits for its completion end.
     fn start(self: &Arc<Self>, errors: &Arc<Errors>, thread: Builder) {
         let (queue, of_queue) = (self.clone(), errors.clone());
         if thread.spawn(move || queue.run(&of_queue)).is_err() {
@@ -187,7 +187,7 @@ impl Queue {
                 return Some(item);
             }
             if self.closed.load(Ordering::Acquire) {
-                // Work that is submitted from now on starts another thread.
+                // The thread exits, so work that is submitted later must start another thread.
                 self.started.store(false, Ordering::Release);
                 return None;
             }
@@ -211,14 +211,14 @@ impl Queue {
         }
     }
 
-    /// Makes the thread exit once the queue is empty.
+    /// Makes the queue's thread exit as soon as the queue is empty.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         let _items = self.lock();
         self.filled.notify_all();
     }
 
-    /// Returns whether the queue was closed and all its work is done.
+    /// Returns whether the queue is closed and all its work is done.
     pub(crate) fn has_ended(&self) -> bool {
         self.closed.load(Ordering::Acquire) && self.idle()
     }

@@ -1,10 +1,10 @@
-//! The device memory that a context takes without a program allocating it: for the context itself,
+//! The device memory that the driver allocates for a context's own needs: for the context itself,
 //! local memory, modules, the heap for `malloc`, streams, and graphs.
 //!
-//! softgpu keeps these things in host memory or doesn't need them, but it counts the memory that
-//! NVIDIA's driver takes for them as allocated on the device (docs/memory.md). A program can
-//! therefore run out of memory in the same places, and tests can compare the memory that a VM is
-//! charged for with the memory that is really gone.
+//! softgpu keeps these things in host memory or doesn't need them. Nevertheless, it counts the
+//! memory that NVIDIA's driver would allocate for them as allocated on the device (docs/memory.md).
+//! Therefore, a program runs out of memory at the same calls as with a GPU, and tests can compare
+//! the memory that a VM is charged for with the memory that is allocated.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,11 +14,13 @@ use super::device::Device;
 use super::pool;
 
 const MIB: u64 = 1 << 20;
-/// The unit of local memory, streams, and graphs, in bytes.
+/// Local memory and the memory for streams and graphs are allocated in units of this number of
+/// bytes.
 const BLOCK: u64 = 2 * MIB;
-/// The unit of modules, in bytes.
+/// Memory for modules is allocated in units of this number of bytes.
 const PAGE: u64 = 4096;
-/// Memory for the context itself, in bytes. It includes the amounts of the constants `INCLUDED_…`.
+/// Memory of a context that has no modules and no streams, in bytes. It includes the amounts
+/// `INCLUDED_…` of resources that need no more memory.
 const CONTEXT: u64 = 8 * MIB;
 const INCLUDED_LOCAL: u64 = 1024;
 const INCLUDED_MODULES: u64 = 256 << 10;
@@ -26,17 +28,19 @@ const INCLUDED_STREAMS: u64 = 4;
 const INCLUDED_GRAPHS: u64 = 100 * GRAPH_NODE;
 /// The maximum number of threads per multiprocessor.
 pub(crate) const THREADS_PER_PROCESSOR: u32 = 2048;
-/// Bytes that the heap takes from the time when the first module that uses it is loaded.
+/// Memory that the heap needs as soon as a module that uses it is loaded, in bytes.
 pub(crate) const HEAP_LOADED: u64 = 138 * MIB;
-/// Bytes that the heap takes from the first launch, in addition to its size.
+/// Memory that the heap needs in addition to its size as soon as a kernel that uses it is launched,
+/// in bytes.
 pub(crate) const HEAP_LAUNCHED: u64 = 140 * MIB;
-/// Bytes for each stream.
+/// Memory that each stream needs, in bytes.
 const STREAM: u64 = 560 << 10;
-/// Bytes for each node of an instantiated graph, without its parameters.
+/// Memory that each node of an instantiated graph needs for everything but its parameters, in
+/// bytes.
 pub(crate) const GRAPH_NODE: u64 = 2304;
 
-/// The memory of a context, from the time when it is created or retained until it is destroyed or
-/// reset.
+/// A context's own device memory. It exists from the creation or activation of the context until
+/// the context is destroyed or reset.
 pub(crate) struct Resources {
     device: &'static Device,
     taken: Mutex<Taken>,
@@ -45,28 +49,28 @@ pub(crate) struct Resources {
 #[derive(Default)]
 struct Taken {
     amounts: Amounts,
-    /// The bytes that are counted as allocated on the device.
+    /// The number of bytes that are counted as allocated on the device.
     bytes: u64,
-    /// Whether the context has ended.
+    /// Whether the context was destroyed or reset.
     ended: bool,
 }
 
-/// The resources that a context needs.
+/// The resources that a context needs, from which the amount of memory follows.
 #[derive(Clone, Copy, Default)]
 struct Amounts {
-    /// Bytes of local memory per thread.
+    /// Local memory per thread, in bytes.
     local: u64,
-    /// Bytes that the heap takes in addition to its size.
+    /// Memory that the heap needs in addition to its size, in bytes.
     heap: u64,
-    /// Bytes of code and variables.
+    /// Size of the code and the variables of all modules, in bytes.
     modules: u64,
     streams: Peak,
-    /// Bytes of instantiated graphs.
+    /// Memory that instantiated graphs need, in bytes.
     graphs: Peak,
 }
 
-/// An amount whose memory the driver keeps for later use. The memory therefore depends on the
-/// largest value that the amount has had.
+/// A number of resources whose memory the driver doesn't free, but keeps for later use. The memory
+/// therefore depends on the highest number so far.
 #[derive(Clone, Copy, Default)]
 struct Peak {
     now: u64,
@@ -81,7 +85,7 @@ impl Peak {
 }
 
 impl Amounts {
-    /// Returns the memory that these amounts take, in bytes, on a device that can run this many
+    /// Returns the memory in bytes that these resources need on a device that can run `threads`
     /// threads at once.
     fn bytes(&self, threads: u64) -> u64 {
         let beyond = |amount: u64, included: u64, each: u64, unit: u64| {
@@ -101,7 +105,7 @@ impl Amounts {
 }
 
 impl Resources {
-    /// Takes the memory for a new context.
+    /// Allocates the memory for a new context.
     pub(crate) fn new(device: &'static Device) -> CuResult<Arc<Self>> {
         let resources = Self { device, taken: Mutex::default() };
         resources.change(|_| {})?;
@@ -112,13 +116,15 @@ impl Resources {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what the context needs, and takes or frees the difference. Changes nothing if too
-    /// little memory is free, or if the context has ended.
+    /// Changes the resources that the context needs, and allocates or frees the difference in
+    /// memory. Changes nothing and fails if too little memory is free, or if the context has been
+    /// destroyed or reset.
     fn change(&self, change: impl FnOnce(&mut Amounts)) -> CuResult {
         self.change_and(change, || {})
     }
 
-    /// Like [`change`](Self::change). Calls `then` before anything else can change.
+    /// Does the same as [`change`](Self::change), and then calls `then` while no other change is
+    /// possible.
     fn change_and(&self, change: impl FnOnce(&mut Amounts), then: impl FnOnce()) -> CuResult {
         let device = self.device;
         let mut taken = self.lock();
@@ -138,8 +144,8 @@ impl Resources {
         Ok(())
     }
 
-    /// Makes room for kernels that need this many bytes of local memory per thread. The memory stays
-    /// allocated for later kernels.
+    /// Reserves local memory for kernels that need `local` bytes per thread. The memory stays
+    /// reserved for later kernels.
     pub(crate) fn reserve_local(&self, local: u64) -> CuResult {
         if local <= self.lock().amounts.local.max(INCLUDED_LOCAL) {
             return Ok(());
@@ -147,30 +153,30 @@ impl Resources {
         self.change(|amounts| amounts.local = amounts.local.max(local))
     }
 
-    /// Resizes the stacks, and then calls `set`. As in NVIDIA's driver, this frees the local memory
-    /// that launches have needed beyond the new size.
+    /// Changes the local memory per thread to the new stack size, and then calls `set`. As in
+    /// NVIDIA's driver, this frees the local memory that earlier launches needed beyond that size.
     pub(crate) fn set_stack(&self, bytes: u64, set: impl FnOnce()) -> CuResult {
         self.change_and(|amounts| amounts.local = bytes, set)
     }
 
-    /// Takes the memory that the heap for `malloc` needs in addition to its size.
+    /// Allocates the memory that the heap for `malloc` needs in addition to its size.
     pub(crate) fn set_heap(&self, bytes: u64) -> CuResult {
         self.change(|amounts| amounts.heap = bytes)
     }
 
-    /// Takes memory for the code and the variables of a module.
+    /// Allocates memory for the code and the variables of a module.
     pub(crate) fn add_module(self: &Arc<Self>, bytes: u64) -> CuResult<Part> {
         self.change(|amounts| amounts.modules = amounts.modules.saturating_add(bytes))?;
         Ok(self.part(Kind::Module, bytes))
     }
 
-    /// Takes memory for a stream.
+    /// Allocates memory for a stream.
     pub(crate) fn add_stream(self: &Arc<Self>) -> CuResult<Part> {
         self.change(|amounts| amounts.streams.add(1))?;
         Ok(self.part(Kind::Stream, 1))
     }
 
-    /// Takes memory for an instantiated graph.
+    /// Allocates memory for an instantiated graph.
     pub(crate) fn add_graph(self: &Arc<Self>, bytes: u64) -> CuResult<Part> {
         self.change(|amounts| amounts.graphs.add(bytes))?;
         Ok(self.part(Kind::Graph, bytes))
@@ -180,7 +186,7 @@ impl Resources {
         Part { of: self.clone(), kind, amount }
     }
 
-    /// Frees everything when the context ends.
+    /// Frees all of the memory, because the context is being destroyed or reset.
     pub(crate) fn end(&self) {
         let mut taken = self.lock();
         taken.ended = true;
@@ -195,8 +201,8 @@ enum Kind {
     Graph,
 }
 
-/// The part of a context's memory that belongs to a module, a stream, or an instantiated graph.
-/// Dropping it frees the memory, unless the context has ended.
+/// The share of a context's own memory that belongs to a module, a stream, or an instantiated
+/// graph. Dropping it frees the memory, unless the context's memory has already been freed.
 pub(crate) struct Part {
     of: Arc<Resources>,
     kind: Kind,
@@ -204,13 +210,13 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns whether the part belongs to this memory.
+    /// Returns whether this is a share of `resources`.
     pub(crate) fn is_of(&self, resources: &Arc<Resources>) -> bool {
         Arc::ptr_eq(&self.of, resources)
     }
 
-    /// Takes more memory for an instantiated graph that now needs this many bytes. If it needs less
-    /// than before, it keeps its memory.
+    /// Allocates more memory for an instantiated graph that now needs `bytes` bytes. Does nothing
+    /// if it has that much.
     pub(crate) fn grow_graph(&mut self, bytes: u64) -> CuResult {
         if let Some(more) = bytes.checked_sub(self.amount) {
             self.of.change(|amounts| amounts.graphs.add(more))?;
@@ -223,7 +229,8 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         let amount = self.amount;
-        // The change fails if the context has ended, which has freed the memory.
+        // The change fails if the context has been destroyed or reset. Its memory is already free
+        // then.
         let _ = self.of.change(|amounts| match self.kind {
             Kind::Module => amounts.modules = amounts.modules.saturating_sub(amount),
             Kind::Stream => amounts.streams.now = amounts.streams.now.saturating_sub(amount),

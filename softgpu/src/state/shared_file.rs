@@ -1,5 +1,5 @@
-//! Memory that several processes map: a file in /dev/shm. Its creator removes it when the memory is
-//! freed or the process exits. If the creator is killed, the next process that creates such a file
+//! Memory that several processes map. It is a file in /dev/shm, which its creator removes when it
+//! frees the memory or exits. If the creator is killed, the next process that creates such a file
 //! removes it.
 
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,7 @@ use super::mapping::{map, unmap};
 const DIRECTORY: &str = "/dev/shm";
 const PREFIX: &str = "softgpu-";
 
-/// The contents of a shared file.
+/// The kind of contents that a shared file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Contents {
     Memory,
@@ -32,7 +32,7 @@ impl Contents {
     }
 }
 
-/// The name of a shared file: its creator's process ID and a random number.
+/// The name of a shared file, which consists of its creator's process ID and a random number.
 #[derive(Clone, Copy)]
 struct Name {
     process: u32,
@@ -45,8 +45,8 @@ impl Name {
     }
 }
 
-/// Returns the handle of a file, which consists of its creator's process ID, its number, and its
-/// size.
+/// Returns the CUDA IPC handle for a file. `words` are the process ID of its creator, its random
+/// number, and its size.
 pub(crate) fn handle_of(contents: Contents, words: [u64; 3]) -> HandleBytes {
     let mut handle = [0; 64];
     handle[..16].copy_from_slice(contents.magic());
@@ -56,7 +56,8 @@ pub(crate) fn handle_of(contents: Contents, words: [u64; 3]) -> HandleBytes {
     handle
 }
 
-/// Returns the creator's process ID, the number, and the size that are in a handle.
+/// Returns the three words in a handle: the process ID of the file's creator, the file's random
+/// number, and its size.
 pub(crate) fn words_of(handle: &HandleBytes) -> [u64; 3] {
     std::array::from_fn(|index| {
         let bytes = &handle[16 + 8 * index..][..8];
@@ -69,7 +70,7 @@ pub(crate) struct SharedFile {
     file: File,
     name: Name,
     contents: Contents,
-    /// The number of bytes that the creator shares. The file may be longer.
+    /// The number of bytes that the creator has shared. The file may be longer than that.
     pub(crate) size: u64,
 }
 
@@ -84,8 +85,8 @@ impl SharedFile {
     pub(crate) fn create(contents: Contents, size: u64, len: u64) -> CuResult<Self> {
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| {
-            // SAFETY: the function may be called at any time. If it can't be registered, the files
-            // stay until another process removes them.
+            // SAFETY: `remove_own` has no preconditions, so it may be called at exit. If it can't
+            // be registered, another process removes the files later.
             unsafe { libc::atexit(remove_own) };
         });
         remove_where(is_gone);
@@ -104,8 +105,8 @@ impl SharedFile {
         Ok(shared)
     }
 
-    /// Opens another process's file. Returns INVALID_CONTEXT if it is this process's own, and
-    /// INVALID_VALUE if there is no such file or its creator has exited.
+    /// Opens another process's file. Fails with INVALID_CONTEXT if this process created the file,
+    /// and with INVALID_VALUE if the file doesn't exist or its creator has exited.
     pub(crate) fn open(contents: Contents, handle: &HandleBytes) -> CuResult<Self> {
         if handle[..16] != contents.magic()[..] {
             return Err(CuError::INVALID_VALUE);
@@ -141,25 +142,27 @@ impl SharedFile {
         self.file.metadata().map(|found| found.len()).map_err(|_| CuError::OPERATING_SYSTEM)
     }
 
-    /// Maps the whole file at an address for device memory.
+    /// Maps the whole file at a new address in the range for device memory.
     pub(crate) fn map_new(&self, len: u64) -> CuResult<u64> {
         let start = map(len)?;
-        // SAFETY: the addresses have just been mapped for this.
+        // SAFETY: `map` has just reserved these addresses, and nothing else uses them.
         unsafe { self.map(start, len) }.inspect_err(|_| {
-            // SAFETY: as above; nothing uses them yet.
+            // SAFETY: `map` has just reserved these addresses, and nothing uses them yet.
             unsafe { unmap(start, len) };
         })
     }
 
-    /// Maps the whole file at an address, in place of the memory there. If the address is 0, Linux
-    /// chooses one.
+    /// Maps the whole file at an address. Replaces the mapping that is there. If the address is 0,
+    /// Linux chooses an unused one.
     ///
     /// # Safety
     ///
-    /// Unless the address is 0, the caller must own the memory there.
+    /// Unless the address is 0, the caller must own the memory at this address, and nothing else
+    /// may use it.
     pub(crate) unsafe fn map(&self, address: u64, len: u64) -> CuResult<u64> {
         let fixed = if address == 0 { 0 } else { libc::MAP_FIXED };
-        // SAFETY: the caller owns the memory that a fixed mapping replaces.
+        // SAFETY: the caller owns the memory that MAP_FIXED replaces. Without MAP_FIXED, mmap
+        // replaces nothing.
         let found = unsafe {
             libc::mmap(
                 address as *mut libc::c_void,
@@ -179,20 +182,21 @@ impl SharedFile {
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        // A forked child process has copies of its parent's objects, but mustn't remove the files.
+        // After a fork, the child has copies of its parent's objects, but it must not remove the
+        // parent's files.
         if self.name.process == std::process::id() {
             let _ = std::fs::remove_file(self.name.path());
         }
     }
 }
 
-/// Removes the files of this process, which is exiting.
+/// Removes all files that this process has created. Called at exit.
 extern "C" fn remove_own() {
     let own = std::process::id() as i32;
     remove_where(|process| process == own);
 }
 
-/// Removes the files of the processes for whose ID `is_meant` returns true.
+/// Removes the files of each process for whose ID `is_meant` returns true.
 fn remove_where(is_meant: impl Fn(i32) -> bool) {
     for entry in std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,4 +1,4 @@
-//! Streams.
+//! Streams: created streams, and the default streams of contexts and threads.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use super::resources::Part;
 /// All streams that the program has created.
 pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// A thread's default streams, by the context's unique id.
+/// The default streams of a thread, by the unique id of their context.
 type ThreadStreams = HashMap<u64, ThreadStream>;
 
 /// A thread's default stream in a context.
@@ -31,7 +31,8 @@ struct ThreadStream {
     memory: Part,
 }
 
-// Never dropped, so that CUDA calls from the program's own destructors still work.
+// The map is never dropped, because the program's destructors may still call CUDA when a thread
+// exits.
 thread_local! {
     static THREAD_STREAMS: ManuallyDrop<RefCell<ThreadStreams>> =
         ManuallyDrop::new(RefCell::new(HashMap::new()));
@@ -46,7 +47,7 @@ pub(crate) struct Stream {
     pub(crate) queue: Arc<Queue>,
     /// Whether this is the legacy default stream.
     pub(crate) legacy: bool,
-    /// The memory that the stream takes, if the program has created it.
+    /// The device memory that a created stream needs, or `None` for a default stream.
     _memory: Option<Part>,
 }
 
@@ -70,7 +71,8 @@ impl Stream {
         let (id, queue) = THREAD_STREAMS.with(|streams| -> CuResult<_> {
             let mut streams = streams.borrow_mut();
             if let Some(known) = streams.get_mut(&context.unique) {
-                // A primary context may have been reset since the thread used the stream.
+                // If the primary context was reset since the thread used the stream, the stream's
+                // memory was freed.
                 if !known.memory.is_of(&resources) {
                     known.memory = resources.add_stream()?;
                 }
@@ -119,7 +121,7 @@ impl Stream {
     }
 
     /// Returns the positions in other streams that new work must wait for. The legacy default
-    /// stream waits for all blocking streams, and each blocking stream waits for the legacy default
+    /// stream waits for all blocking streams, and all blocking streams wait for the legacy default
     /// stream.
     fn dependencies(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
@@ -139,19 +141,20 @@ impl Stream {
         marks
     }
 
-    /// Queues work to run after all work that it must wait for.
+    /// Queues work. It runs after all earlier work in the stream and in the streams that this
+    /// stream waits for.
     pub(crate) fn submit(&self, work: impl FnOnce(&Errors) + Send + 'static) -> Mark {
         self.queue.submit(self.context.errors(), self.dependencies(), Box::new(work))
     }
 
-    /// Makes work that is submitted to this stream later wait for a position in another stream.
+    /// Makes all later work in this stream wait for a position in another stream.
     pub(crate) fn submit_after(&self, mark: Mark) {
         let mut after = self.dependencies();
         after.push(mark);
         self.queue.submit(self.context.errors(), after, Box::new(|_| {}));
     }
 
-    /// Executes work immediately if it doesn't have to wait for other work. Otherwise, queues it.
+    /// Executes work immediately if new work wouldn't have to wait. Otherwise, queues it.
     pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Errors) + Send + 'static) {
         if self.idle() {
             work(self.context.errors());
@@ -174,8 +177,8 @@ impl Stream {
         }
     }
 
-    /// Waits for all submitted work, and for the work in other streams that new work would have to
-    /// wait for.
+    /// Waits for all work in the stream, and for the work in other streams that new work would have
+    /// to wait for.
     pub(crate) fn synchronize(&self) {
         self.queue.mark().wait();
         for mark in self.dependencies() {
@@ -186,16 +189,16 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // Don't close a default stream's queue: it lives as long as its context, and this object
-        // only refers to it.
+        // Close only the queue of a created stream. The queue of a default stream must live as long
+        // as its context or thread, and this object only refers to it.
         if self.handle > 2 {
             self.queue.close();
         }
     }
 }
 
-/// Lets the threads of the calling thread's default streams exit after their work, because the calling
-/// thread exits. Returns the ids of these streams.
+/// Closes the queues of the calling thread's default streams, so that their threads exit after the
+/// queued work. Called when the calling thread exits. Returns the ids of these streams.
 pub(crate) fn thread_ended() -> Vec<u64> {
     let streams = THREAD_STREAMS.with(|streams| streams.take());
     let end = |stream: ThreadStream| {
@@ -205,7 +208,7 @@ pub(crate) fn thread_ended() -> Vec<u64> {
     streams.into_values().map(end).collect()
 }
 
-/// The stream that an API call uses.
+/// The stream that an API call uses: a created one, or a default stream.
 pub(crate) enum Target {
     Created(Arc<Stream>),
     Default(Stream),

@@ -1,11 +1,18 @@
-//! Strict mode: with `SOFTGPU_STRICT=1`, the process is aborted when it uses the driver API in a way
-//! that NVIDIA's driver doesn't check and that may crash it or corrupt its memory.
+//! Strict mode: with `SOFTGPU_STRICT=1`, softgpu aborts the process when it uses the driver API in
+//! a way that NVIDIA's driver doesn't check and that may crash NVIDIA's driver or corrupt its
+//! memory.
 //!
-//! These are a call with the handle of an object that was destroyed, or that ended together with its
-//! context; the destruction of an object while a call on another thread uses it; and the end of a
-//! context in which there are still modules, instantiated graphs, arrays, or texture objects. Without
-//! strict mode, softgpu's calls return errors, wait, or destroy the objects. Tests run workers in
-//! strict mode, because a guest must not be able to make its worker do any of this.
+//! These uses are:
+//! - a call with the handle of an object that was destroyed, or that was freed together with its
+//!   context;
+//! - the destruction of an object while a call on another thread uses it;
+//! - the destruction of a context that still has modules, instantiated graphs, arrays, or texture
+//!   objects;
+//! - a call that frees memory or a graph that doesn't exist.
+//!
+//! Without strict mode, softgpu's calls return errors, wait, or destroy the objects. Tests run
+//! workers in strict mode, because a guest must not be able to make its worker use the driver in
+//! these ways.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,7 +22,7 @@ use cuda_api::sys::CUresult;
 
 use super::kind::Kind;
 
-/// How an object ended.
+/// How an object ended, for the message of strict mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Destroyed,
@@ -23,10 +30,10 @@ pub(crate) enum End {
 }
 
 thread_local! {
-    /// The entry point that the thread is in. Stream threads are in none, and neither are kernels,
-    /// which may use old texture objects.
+    /// The entry point that the calling thread has called. It's `None` on stream threads, so
+    /// kernels, which may use old texture objects, aren't checked.
     static CALL: Cell<Option<&'static str>> = const { Cell::new(None) };
-    /// The handles that this entry point uses.
+    /// The handles that the call in progress on this thread uses.
     static USED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -44,10 +51,11 @@ fn in_use() -> MutexGuard<'static, BTreeMap<usize, usize>> {
     IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A guard for one call of an entry point. Calls that an entry point makes are part of it.
+/// A guard that exists while a call is in progress. Nested calls of entry points count as part of
+/// the outermost one. The flag says whether this is the outermost call in strict mode.
 pub(crate) struct Call(bool);
 
-/// Records that the thread is in an entry point, if strict mode is on.
+/// Records the start of a call if strict mode is on.
 pub(crate) fn enter(name: &'static str) -> Call {
     let outermost = enabled() && CALL.get().is_none();
     if outermost {
@@ -73,7 +81,8 @@ impl Drop for Call {
     }
 }
 
-/// Records that the entry point that the thread is in, if any, uses an object until it returns.
+/// Records that the calling thread's call in progress uses an object. Does nothing if there is no
+/// such call.
 pub(crate) fn used(handle: usize) {
     if CALL.get().is_some() {
         USED.with_borrow_mut(|used| {
@@ -85,8 +94,7 @@ pub(crate) fn used(handle: usize) {
     }
 }
 
-/// Aborts if the entry point that the thread is in destroys an object that a call on another thread
-/// uses.
+/// Aborts if the calling thread's call destroys an object that a call on another thread uses.
 pub(crate) fn removed(kind: Kind, handle: usize) {
     let Some(call) = CALL.get() else { return };
     let own = USED.with_borrow(|used| used.contains(&handle));
@@ -95,7 +103,7 @@ pub(crate) fn removed(kind: Kind, handle: usize) {
     }
 }
 
-/// Aborts if an entry point got the handle of an object that has ended.
+/// Aborts if the calling thread's call has got the handle of an object that was destroyed or freed.
 pub(crate) fn stale(kind: Kind, handle: usize, end: End) {
     let Some(call) = CALL.get() else { return };
     match end {
@@ -104,11 +112,13 @@ pub(crate) fn stale(kind: Kind, handle: usize, end: End) {
     }
 }
 
-/// A guard that suspends the checks of the thread's entry point.
+/// A guard that suspends strict mode's checks on the calling thread. It restores them when it's
+/// dropped.
 pub(crate) struct Suspended(Option<&'static str>);
 
-/// Suspends the checks while a context ends in which a kernel has failed. The program could not destroy
-/// its objects, because the calls return the kernel's error.
+/// Suspends strict mode's checks while a context is destroyed in which a kernel has failed. The
+/// program couldn't destroy the objects in that context before, because all calls return the
+/// kernel's error.
 pub(crate) fn suspend() -> Suspended {
     Suspended(CALL.take())
 }
@@ -119,7 +129,7 @@ impl Drop for Suspended {
     }
 }
 
-/// Aborts if the entry point that the thread is in ends a context that still has objects.
+/// Aborts if the calling thread's call destroys a context that still has objects.
 pub(crate) fn left(kind: Kind, count: usize) {
     if let Some(call) = CALL.get() {
         eprintln!("softgpu: SOFTGPU_STRICT: {call}: {count} {kind:?} left in the context");
@@ -127,8 +137,8 @@ pub(crate) fn left(kind: Kind, count: usize) {
     }
 }
 
-/// The calls that free something that has an address instead of a handle. They must not fail because
-/// it doesn't exist.
+/// The calls that free memory, addresses, or graphs. In strict mode, the thing that they free must
+/// exist.
 const FREES: [&str; 8] = [
     "cuMemFree_v2",
     "cuMemFreeAsync",
@@ -140,7 +150,7 @@ const FREES: [&str; 8] = [
     "cuGraphDestroyNode",
 ];
 
-/// Aborts if an entry point has failed because the thing that it frees doesn't exist.
+/// Aborts if a call failed because the thing that it frees doesn't exist.
 pub(crate) fn failed(call: &'static str, result: CUresult) {
     let missing = [
         CUresult::CUDA_ERROR_INVALID_VALUE,

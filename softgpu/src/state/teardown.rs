@@ -1,4 +1,4 @@
-//! Frees everything that belongs to a context.
+//! Frees all objects and memory of a context.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,8 @@ use super::graph::{EXECS, GRAPHS};
 use super::stream::STREAMS;
 use super::{array, memory, module, strict, texture};
 
-/// Waits for a context's work, then frees its streams, events, modules and memory.
+/// Waits for a context's work. After that, frees the context's streams, events, modules, and
+/// memory.
 pub(crate) fn clear(context: &Arc<Context>) {
     let error = CuError::CONTEXT_IS_DESTROYED;
     context.synchronize();

@@ -1,4 +1,4 @@
-//! Texture objects and surface objects.
+//! The state of texture objects, surface objects, and references.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,20 @@ use super::array::{ARRAYS, MIPMAPS};
 use super::handles::{Kind, Table};
 use crate::exec::texture::object::{Image, Objects, Texture};
 
-/// All texture objects.
+/// All texture objects, by handle.
 pub(crate) static TEXTURES: Table<TextureObject> = Table::new(Kind::Texture);
-/// All surface objects.
+/// All surface objects, by handle.
 pub(crate) static SURFACES: Table<SurfaceObject> = Table::new(Kind::Surface);
 
-/// The texels of an object. A program can destroy an array before the objects that use it.
+/// The memory that contains the texels of a texture object or surface object. Because a program may
+/// destroy an array before the objects that use it, each access checks that the array still exists.
 #[derive(Clone, Copy)]
 pub(crate) enum Source {
     /// The array with this handle.
     Array(usize),
     /// The mipmapped array with this handle.
     Mipmap(usize),
-    /// Linear memory. Kernels check that they may access it.
+    /// Linear memory. Each access checks whether kernels may access it.
     Memory,
 }
 
@@ -36,18 +37,19 @@ impl Source {
     }
 }
 
-/// The description of an object's resource.
+/// The description of the resource that an object was created for.
 pub(crate) struct Resource(pub(crate) CUDA_RESOURCE_DESC);
 
-// SAFETY: the structure contains handles and addresses of device memory, which are only numbers
-// here.
+// SAFETY: the structure contains handles and addresses of device memory. softgpu uses them only as
+// numbers and doesn't dereference them through this structure.
 unsafe impl Send for Resource {}
-// SAFETY: as above.
+// SAFETY: the structure isn't changed after its creation, and softgpu doesn't dereference its
+// pointers.
 unsafe impl Sync for Resource {}
 
-/// A texture object.
+/// A texture object, as the program has described it and as kernels use it.
 pub(crate) struct TextureObject {
-    /// The id of the object's context.
+    /// The id of the context that owns the object.
     pub(crate) context: u64,
     pub(crate) source: Source,
     pub(crate) resource: Resource,
@@ -56,16 +58,17 @@ pub(crate) struct TextureObject {
     pub(crate) texture: Arc<Texture>,
 }
 
-/// A surface object.
+/// A surface object, as the program has described it and as kernels use it.
 pub(crate) struct SurfaceObject {
-    /// The id of the object's context.
+    /// The id of the context that owns the object.
     pub(crate) context: u64,
     pub(crate) source: Source,
     pub(crate) resource: Resource,
     pub(crate) image: Arc<Image>,
 }
 
-/// The objects that kernels may use.
+/// Finds the textures and surfaces that kernels use, by the handle of an object or by the address
+/// of a reference.
 pub(crate) struct Bound;
 
 impl Objects for Bound {
@@ -90,7 +93,7 @@ impl Objects for Bound {
     }
 }
 
-/// The textures and surfaces that references name, by the references' addresses.
+/// The textures and surfaces that are bound to references, by the address of the reference.
 struct References {
     textures: BTreeMap<u64, (Source, Arc<Texture>)>,
     surfaces: BTreeMap<u64, (Source, Arc<Image>)>,
@@ -102,24 +105,24 @@ fn references() -> MutexGuard<'static, References> {
     REFERENCES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a texture reference name a texture.
+/// Binds a texture to a texture reference.
 pub(crate) fn bind_texture(address: u64, source: Source, texture: Texture) {
     references().textures.insert(address, (source, Arc::new(texture)));
 }
 
-/// Makes a surface reference name a surface.
+/// Binds an array to a surface reference.
 pub(crate) fn bind_surface(address: u64, source: Source, image: Image) {
     references().surfaces.insert(address, (source, Arc::new(image)));
 }
 
-/// Forgets a reference whose module is being unloaded.
+/// Removes the binding of a reference.
 pub(crate) fn unbind(address: u64) {
     let mut references = references();
     references.textures.remove(&address);
     references.surfaces.remove(&address);
 }
 
-/// Removes the objects of a context.
+/// Removes the objects of a context that is being destroyed.
 pub(crate) fn forget_context(context: u64) {
     TEXTURES.end_of_context(CuError::INVALID_HANDLE, |object| object.context == context);
     SURFACES.end_of_context(CuError::INVALID_HANDLE, |object| object.context == context);
