@@ -14,14 +14,14 @@ const INVALID_HANDLE: c_uint = 400;
 const NOT_READY: c_uint = 600;
 const ILLEGAL_ADDRESS: c_uint = 700;
 
-/// A kernel that adds 1 to each of 32 words.
+/// A kernel that adds 1 to each of the 32 words at an address.
 const INCREMENT: &CStr = c".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .entry increment(.param .u64 at) {\n\
     .reg .u64 %d<4>; .reg .u32 %r<4>;\n\
     ld.param.u64 %d1, [at]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2;\n\
     ld.global.u32 %r2, [%d3]; add.u32 %r2, %r2, 1; st.global.u32 [%d3], %r2; ret; }\n";
 
-/// Makes the primary context current, and returns a guard that lets only one test use it at a time.
+/// Makes the primary context current, and returns a guard that keeps other tests from using it.
 fn context() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
     assert_eq!(again, handle);
     ok!(cuMemRelease(handle));
     ok!(cuMemUnmap(at, SIZE));
-    // Physical memory outlives its mapping, and can be mapped again at another address.
+    // The physical memory still exists after `cuMemUnmap`, and can be mapped at another address.
     let other = WINDOW + (1 << 40);
     ok!(cuMemMap(other, SIZE, 0, handle, 0));
     ok!(cuMemSetAccess(other, SIZE, &access, 1));
@@ -123,7 +123,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
 fn test_registered_memory_has_its_own_address() {
     let _one = context();
     const PINNED: u64 = 0x3000_0000_0000;
-    // SAFETY: this is a new mapping at an unused address.
+    // SAFETY: with MAP_FIXED_NOREPLACE, mmap doesn't replace existing mappings.
     let memory = unsafe {
         libc::mmap(
             PINNED as *mut c_void,
@@ -145,7 +145,7 @@ fn test_registered_memory_has_its_own_address() {
     assert_eq!(kind, 1);
     increment(PINNED + 4096, 0);
     ok!(cuCtxSynchronize());
-    // SAFETY: the memory was mapped above.
+    // SAFETY: the test has mapped this memory.
     assert_eq!(unsafe { ((PINNED + 4096) as *const u32).read_volatile() }, 1);
     ok!(cuMemHostUnregister(memory));
     fails!(713, cuMemHostUnregister(memory));
@@ -160,7 +160,7 @@ fn test_values_written_to_read_only_memory_fail_in_their_context() {
     let mut own = 0;
     ok!(cuCtxCreate_v2(&mut own, 0, 0));
     let (protection, flags) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: this maps new memory.
+    // SAFETY: address 0 lets Linux choose an unused address.
     let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, protection, flags, -1, 0) };
     let mut at = 0;
     ok!(cuMemHostRegister_v2(page, 4096, READ_ONLY));
@@ -179,13 +179,13 @@ fn test_streams_wait_for_each_other_and_for_nothing_else() {
     ok!(cuEventCreate(&mut event, 0));
     ok!(cuMemAlloc_v2(&mut flag, 4));
     ok!(cuMemAlloc_v2(&mut data, 128));
-    // The blocking stream waits for the flag, then fills memory, then records an event.
+    // In the blocking stream, wait for the flag, then fill memory, and then record an event.
     ok!(cuStreamWaitValue32_v2(blocking, flag, 1, 0));
     ok!(cuMemsetD32Async(data, 5, 32, blocking));
     ok!(cuEventRecord(event, blocking));
     fails!(NOT_READY, cuStreamQuery(blocking));
     fails!(NOT_READY, cuEventQuery(event));
-    // The null stream waits for the blocking stream but not for the non-blocking one.
+    // The null stream waits for the blocking stream, but not for the non-blocking stream `free`.
     ok!(cuMemsetD32Async(data + 64, 6, 1, 0));
     fails!(NOT_READY, cuStreamQuery(0));
     ok!(cuStreamQuery(free));
@@ -193,7 +193,8 @@ fn test_streams_wait_for_each_other_and_for_nothing_else() {
     ok!(cuStreamSynchronize(0));
     assert_eq!((word(data), word(data + 64)), (5, 6));
     ok!(cuEventSynchronize(event));
-    // Waiting for an event orders two streams.
+    // If a stream waits for an event that another stream records, the work of the two streams is
+    // ordered.
     ok!(cuMemsetD32Async(flag, 0, 1, free));
     ok!(cuStreamSynchronize(free));
     ok!(cuStreamWaitValue32_v2(blocking, flag, 1, 0));
@@ -220,7 +221,8 @@ fn test_host_functions_and_events_keep_order() {
     let _one = context();
     extern "C" fn add(data: *mut c_void) {
         std::thread::sleep(std::time::Duration::from_millis(2));
-        // SAFETY: the test passes the address of a word and waits for the stream.
+        // SAFETY: the test passes the address of a word, and doesn't access the word before the
+        // stream is done.
         unsafe { *data.cast::<u32>() += 1 };
     }
     let (mut start, mut end) = (0, 0);
@@ -247,7 +249,7 @@ fn test_invalid_images_are_refused() {
         // SAFETY: the image is null-terminated.
         assert_ne!(unsafe { cuModuleLoadData(&mut module, image.as_ptr().cast()) }, 0);
     }
-    // Try to load fatbins of several lengths with garbage content.
+    // Fatbins whose headers are valid, but whose contents of several lengths are garbage.
     for length in [0u64, 16, 64, 1000] {
         let mut fatbin = vec![0u8; 16 + 1024];
         fatbin[..4].copy_from_slice(&0xba55_ed50u32.to_le_bytes());
@@ -272,7 +274,8 @@ fn test_names_and_entry_points() {
     let (mut found, mut status) = (std::ptr::null(), 9);
     ok!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr(), &mut found, 12000, 0, &mut status));
     assert_eq!((found, status), (cuMemAlloc_v2 as *const c_void, 0));
-    // softgpu exports every function in NVIDIA's driver, so this lookup succeeds.
+    // softgpu exports a stub for every function of NVIDIA's driver that it doesn't implement, so
+    // this lookup succeeds.
     ok!(cuGetProcAddress_v2(c"cuGraphCreate".as_ptr(), &mut found, 12000, 0, &mut status));
     assert!(!found.is_null());
     ok!(cuGetProcAddress_v2(c"cuNothing".as_ptr(), &mut found, 12000, 0, &mut status));
@@ -282,7 +285,8 @@ fn test_names_and_entry_points() {
 #[test]
 fn test_child_after_fork_is_not_initialized() {
     let _one = context();
-    // SAFETY: the child only calls functions that return immediately, then exits.
+    // SAFETY: the child calls only functions that return immediately in a forked child, and then
+    // exits.
     unsafe {
         let child = libc::fork();
         if child == 0 {

@@ -19,7 +19,7 @@ fn kernels() -> Vec<String> {
     files.iter().map(|p| std::fs::read_to_string(p).unwrap()).collect()
 }
 
-/// PTX fragments to insert.
+/// PTX fragments that the test inserts at random positions.
 const PIECES: &[&str] = &[
     "%r1",
     "%rd1",

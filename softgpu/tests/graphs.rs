@@ -17,8 +17,8 @@ const CAPTURE_INVALIDATED: c_uint = 901;
 const CAPTURED_EVENT: c_uint = 907;
 const UPDATE_FAILURE: c_uint = 910;
 
-/// Returns a stream in the primary context, and a guard that lets only one test use the context at
-/// a time.
+/// Returns a stream in the primary context, and a guard that keeps other tests from using the
+/// context.
 fn stream() -> (MutexGuard<'static, ()>, usize) {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ fn test_only_external_events_become_nodes_of_a_capture() {
     ok!(cuStreamDestroy_v2(stream));
 }
 
-/// As a kernel that accesses freed memory does, the graph makes the context fail.
+/// The context gets the same error as after a kernel that accesses freed memory.
 #[test]
 fn test_a_graph_that_uses_freed_memory_fails() {
     let (_one, _) = stream();
@@ -165,7 +165,8 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuGraphLaunch(exec, stream));
     ok!(cuStreamSynchronize(stream));
     assert_eq!(word(at), 3);
-    // Update the executable graph from its original graph, which hasn't changed.
+    // Update the executable graph from the graph that it was instantiated from, which hasn't
+    // changed.
     let mut info = [9; 3];
     ok!(cuGraphExecUpdate_v2(exec, graph, &mut info));
     ok!(cuGraphLaunch(exec, stream));
@@ -186,7 +187,8 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuStreamDestroy_v2(stream));
 }
 
-/// Captures an allocation of 64 MiB that a graph doesn't free, and instantiates the graph.
+/// Captures an allocation of 64 MiB in a graph that doesn't free it, and instantiates the graph.
+/// Returns the address, the graph, and the executable graph.
 fn keeping(stream: usize) -> (u64, usize, usize) {
     let (mut at, mut graph, mut exec) = (0, 0, 0);
     ok!(cuStreamBeginCapture_v2(stream, 0));
@@ -213,7 +215,7 @@ fn test_graph_memory_lives_until_graph_and_program_have_freed_it() {
         ok!(cuDeviceGraphMemTrim(0));
         before - free_bytes()
     };
-    // The program never gets the memory, because no launch allocates it.
+    // The graph was never launched, so the program doesn't own its memory and can't free it.
     let (at, graph, exec) = keeping(stream);
     fails!(INVALID_VALUE, cuMemFree_v2(at));
     fails!(INVALID_VALUE, cuMemFreeAsync(at, stream));
@@ -221,7 +223,7 @@ fn test_graph_memory_lives_until_graph_and_program_have_freed_it() {
     assert_eq!(trimmed(), 64 << 20);
     ok!(cuGraphExecDestroy(exec));
     assert_eq!(trimmed(), 0);
-    // Destroying the graph while it runs doesn't take the memory away from it.
+    // A graph can be destroyed while it runs. Its memory remains allocated.
     let (at, graph, exec) = keeping(stream);
     ok!(cuGraphLaunch(exec, stream));
     ok!(cuGraphExecDestroy(exec));

@@ -1,4 +1,4 @@
-//! Tests a library without code for the device.
+//! Tests a library that contains no code for the device.
 
 use std::ffi::c_uint;
 
@@ -8,7 +8,8 @@ mod common;
 
 const NO_BINARY_FOR_GPU: c_uint = 209;
 
-/// A fat binary without images: magic, version, length of the header, and length of the rest.
+/// A fat binary without images. The header contains a magic number, the version and the header's
+/// length, and the length of the rest.
 const EMPTY: [u32; 4] = [0xba55_ed50, 1 | 16 << 16, 0, 0];
 
 #[test]
@@ -30,7 +31,7 @@ fn a_library_without_code_for_the_device_fails_when_it_is_used() {
         let called = cuLibraryGetGlobal(&mut address, &mut size, library, name);
         assert_eq!(called, NO_BINARY_FOR_GPU);
         assert_eq!(cuLibraryUnload(library), 0);
-        // A module is loaded at once.
+        // Unlike a library, a module is loaded at once, so the error appears when it's loaded.
         assert_eq!(cuModuleLoadData(&mut found, image), NO_BINARY_FOR_GPU);
     }
 }

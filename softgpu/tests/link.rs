@@ -126,7 +126,7 @@ fn test_linked_modules_call_each_other() {
         let image = complete(link);
         assert!(image.starts_with(b"\x7fELF"));
         assert_eq!(run(&image), [42, 2]);
-        // A linked image can be linked again.
+        // The image that a link produces can be an input of another link.
         let link = create();
         assert_eq!(add(link, CUBIN, &image), 0);
         assert_eq!(run(&complete(link)), [42, 2]);
@@ -139,7 +139,8 @@ fn test_errors_and_their_log() {
         let mut log = [0u8; 1024];
         let (options, mut values) = ([5u32, 6], [log.as_mut_ptr() as usize, log.len()]);
         let mut link = 0;
-        // SAFETY: the arguments are valid for the driver API; the buffers outlive the link.
+        // SAFETY: the arguments are valid for the driver API. The log buffers exist until the link
+        // is destroyed.
         unsafe {
             assert_eq!(cuLinkCreate_v2(2, options.as_ptr(), values.as_mut_ptr(), &mut link), 0);
             let bad = ptx(".visible .entry broken() { frobnicate.u32 %r1, %r2; }");
@@ -149,7 +150,7 @@ fn test_errors_and_their_log() {
             assert_eq!(values[1], text.len());
             assert_eq!(add(link, PTX, b"nonsense\0"), INVALID_IMAGE);
             assert_eq!(add(link, CUBIN, b"\x7fELF nonsense"), NO_BINARY_FOR_GPU);
-            // The header of a cubin for sm_86.
+            // Create the header of a cubin for sm_86, which this device can't run.
             let mut cubin = b"\x7fELF\x02\x01\x01\x33\x07".to_vec();
             cubin.resize(48, 0);
             cubin.extend(0x0056_0556u32.to_le_bytes());

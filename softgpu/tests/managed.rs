@@ -40,7 +40,8 @@ fn managed_variables_exist_before_a_context_does() {
         value.cast::<u32>().write(6);
         own.write(7);
 
-        // The first module completes the variables, and doesn't change what the program has stored.
+        // When the first module is loaded, softgpu stores the addresses of other variables in the
+        // managed variables, but doesn't change the values that the program has stored.
         assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
         assert_eq!(cuCtxSetCurrent(context), 0);
         assert_eq!(cuLibraryGetModule(&mut module, library), 0);

@@ -41,8 +41,8 @@ fn words(text: &str) -> Vec<u32> {
     all
 }
 
-/// Returns the text of all comments that start with a key, joined by spaces, or `None` if there are
-/// none.
+/// Returns the text after a key in the comments of a file. If several comments have the key, joins
+/// their texts with spaces. Returns `None` if no comment has it.
 fn field(text: &str, key: &str) -> Option<String> {
     let prefix = format!("// {key}:");
     let lines: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix(&prefix)).collect();
@@ -131,7 +131,7 @@ fn run(name: &str, text: &str) {
         match field(text, "error") {
             Some(error) => {
                 assert_eq!(ended, code(&error), "{name}");
-                // A context's error is sticky, so later calls also return it.
+                // The error of a context is sticky, so this call also returns it.
                 assert_eq!(cuMemAlloc_v2(&mut to, 4), code(&error), "{name}");
             }
             None => {

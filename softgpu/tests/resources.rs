@@ -1,4 +1,5 @@
-//! Tests the device memory that contexts take besides allocations.
+//! Tests that softgpu counts the device memory that contexts need in addition to the program's
+//! allocations.
 
 use std::ffi::{CStr, c_uint};
 use std::ptr::null;
@@ -12,13 +13,14 @@ const OUT_OF_MEMORY: c_uint = 2;
 const STACK: c_uint = 0;
 const HEAP: c_uint = 2;
 const MIB: u64 = 1 << 20;
-/// The memory that a context takes.
+/// The memory that a context needs by itself.
 const CONTEXT: u64 = 8 * MIB;
-/// The memory that a heap takes when a module that uses it is loaded, and when a kernel is launched.
+/// The memory that the heap needs when a module that uses it is loaded, and when a kernel that uses
+/// it is launched.
 const HEAP_LOADED: u64 = 138 * MIB;
 const HEAP_LAUNCHED: u64 = 140 * MIB;
 
-/// Each thread of the kernel needs 64 KiB.
+/// A kernel that needs 64 KiB of local memory per thread.
 const LOCAL: &CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
     .visible .entry k() { .local .align 4 .b8 l[65536]; ret; }";
 const MALLOC: &CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
@@ -44,7 +46,7 @@ fn launch(function: usize, stream: usize) -> c_uint {
     unsafe { cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, null(), null()) }
 }
 
-/// The number of threads that the device can run at once.
+/// Returns the number of threads that the device can run at once.
 fn threads() -> u64 {
     let (mut processors, mut each) = (0, 0);
     ok!(cuDeviceGetAttribute(&mut processors, 16, 0));
@@ -52,7 +54,8 @@ fn threads() -> u64 {
     processors as u64 * each as u64
 }
 
-// This must be a single test, because other tests in the same process would change the amounts.
+// All checks must be in one test, because tests run in parallel, and another one in the same
+// process would change the device's memory.
 #[test]
 fn test_everything_that_a_context_takes_is_counted() {
     let (mut context, mut stream) = (0, 0);
@@ -63,7 +66,7 @@ fn test_everything_that_a_context_takes_is_counted() {
     let per_thread = |bytes: u64| CONTEXT + ((bytes - 1024) * threads).next_multiple_of(2 * MIB);
     assert_eq!(used(), CONTEXT);
 
-    // Launches take local memory, and setting the limit frees it again.
+    // A launch allocates local memory. Setting the stack limit frees it.
     let (module, function) = load(LOCAL);
     ok!(cuStreamCreate(&mut stream, 1));
     let with_kernel = per_thread(64 << 10);
@@ -77,7 +80,8 @@ fn test_everything_that_a_context_takes_is_counted() {
     ok!(cuCtxSetLimit(STACK, 0));
     assert_eq!(used(), CONTEXT);
 
-    // So do graphs, at each launch.
+    // A launch of a graph also allocates local memory, even if setting the limit has freed what the
+    // instantiation allocated.
     let (mut graph, mut exec) = (0, 0);
     ok!(cuStreamBeginCapture_v2(stream, 0));
     assert_eq!(launch(function, stream), 0);
@@ -91,7 +95,8 @@ fn test_everything_that_a_context_takes_is_counted() {
     assert_eq!(used(), with_kernel);
     ok!(cuCtxSetLimit(STACK, 1024));
 
-    // If the device has too little memory, launches fail, and the program can continue.
+    // If the device has too little memory, launches fail without a sticky error, so the program can
+    // continue.
     let (mut free, mut total, mut all) = (0, 0, 0);
     ok!(cuMemGetInfo_v2(&mut free, &mut total));
     ok!(cuMemAlloc_v2(&mut all, free - (1 << 20)));
@@ -105,7 +110,7 @@ fn test_everything_that_a_context_takes_is_counted() {
     assert_eq!((used(), launch(function, stream)), (CONTEXT, 0));
     ok!(cuCtxSetLimit(STACK, 1024));
 
-    // The memory of streams is kept. A context comes with room for four.
+    // Destroying streams doesn't free their memory. A context includes memory for four streams.
     let mut streams = [0; 8];
     streams.iter_mut().for_each(|stream| ok!(cuStreamCreate(stream, 0)));
     let with_streams = CONTEXT + (5 * (560u64 << 10)).next_multiple_of(2 * MIB);
@@ -114,7 +119,7 @@ fn test_everything_that_a_context_takes_is_counted() {
     assert_eq!(used(), with_streams);
     ok!(cuModuleUnload(module));
 
-    // Another context has memory of its own.
+    // Another context needs its own memory.
     let mut other = 0;
     ok!(cuCtxCreate_v2(&mut other, 0, 0));
     assert_eq!(used(), with_streams + CONTEXT);

@@ -1,4 +1,4 @@
-//! Tests strict mode, in processes of their own, because it aborts the process.
+//! Tests strict mode. Each case runs in its own process, because strict mode aborts the process.
 
 use std::ffi::c_void;
 use std::os::unix::process::ExitStatusExt;
@@ -13,8 +13,9 @@ unsafe extern "C" fn sleep(_: *mut c_void) {
     std::thread::sleep(std::time::Duration::from_secs(3));
 }
 
-/// Runs `misuse` with a new context in another process, in strict mode and without it. Returns the
-/// message with which strict mode aborts it. `misuse` must be a closure in the test `test`.
+/// Runs `misuse` with a new context in a child process, once in strict mode and once without it.
+/// Returns the message that the child prints when strict mode aborts it. The child is this test
+/// program, and runs only the test named `test`, which must contain the call of this function.
 fn aborted(test: &str, misuse: unsafe fn(usize)) -> String {
     if std::env::var_os("STRICT_TEST").is_some() {
         let mut context = 0;
@@ -61,7 +62,7 @@ fn a_destroyed_object() {
 
 #[test]
 fn an_object_of_a_context_that_has_ended() {
-    // SAFETY: as above.
+    // SAFETY: softgpu checks all handles.
     let said = aborted("an_object_of_a_context_that_has_ended", |context| unsafe {
         let event = event();
         assert_eq!(cuCtxDestroy_v2(context), 0);
@@ -72,7 +73,7 @@ fn an_object_of_a_context_that_has_ended() {
 
 #[test]
 fn a_primary_context_that_has_ended() {
-    // SAFETY: as above.
+    // SAFETY: softgpu checks all handles.
     let said = aborted("a_primary_context_that_has_ended", |_| unsafe {
         let mut primary = 0;
         assert_eq!(cuDevicePrimaryCtxRetain(&mut primary, 0), 0);
@@ -111,7 +112,7 @@ fn a_context_in_which_a_kernel_has_failed_may_have_objects() {
             assert_eq!(cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, 0, null(), null()), 0);
             assert_ne!(cuCtxSynchronize(), 0);
             assert_eq!(cuCtxDestroy_v2(context), 0);
-            // The checks are on again.
+            // After the destruction of the context, strict mode's checks are active again.
             assert_ne!(cuMemFree_v2(1 << 40), 0);
         });
     assert!(said.contains("cuMemFree_v2: freed something that does not exist"), "{said}");
@@ -119,7 +120,7 @@ fn a_context_in_which_a_kernel_has_failed_may_have_objects() {
 
 #[test]
 fn an_object_that_another_thread_uses() {
-    // SAFETY: as above.
+    // SAFETY: softgpu checks all handles, and the pointers are to local variables.
     let said = aborted("an_object_that_another_thread_uses", |context| unsafe {
         let (event, mut stream) = (event(), 0);
         assert_eq!(cuStreamCreate(&mut stream, 1), 0);
@@ -137,7 +138,7 @@ fn an_object_that_another_thread_uses() {
 
 #[test]
 fn memory_that_does_not_exist() {
-    // SAFETY: as above.
+    // SAFETY: softgpu checks all handles.
     let said = aborted("memory_that_does_not_exist", |_| unsafe {
         assert_ne!(cuMemFree_v2(1 << 40), 0);
     });

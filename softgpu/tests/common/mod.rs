@@ -1,10 +1,11 @@
-//! The library's functions, with handles as numbers, and macros that check their results.
+//! Declarations of the library's functions, with handles as integers, and macros that check the
+//! functions' results.
 #![allow(dead_code, unused_macros, unused_imports, reason = "not every test uses all of it")]
 
 use cuda_api::sys::CUDA_MEMSET_NODE_PARAMS;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-// Link the library, so that the tests call its real exports.
+// Link softgpu, so that these declarations resolve to its functions.
 use softgpu as _;
 
 unsafe extern "C" {
@@ -217,7 +218,7 @@ unsafe extern "C" {
 
 macro_rules! ok {
     ($e:expr) => {
-        // SAFETY: the arguments are valid for the driver API.
+        // SAFETY: the test passes arguments that the driver API allows.
         assert_eq!(unsafe { $e }, 0, stringify!($e))
     };
 }
@@ -225,7 +226,8 @@ pub(crate) use ok;
 
 macro_rules! fails {
     ($code:expr, $e:expr) => {
-        // SAFETY: the driver API accepts or rejects these arguments safely.
+        // SAFETY: the test passes handles and values that softgpu checks, and pointers that are
+        // valid or null.
         assert_eq!(unsafe { $e }, $code, stringify!($e))
     };
 }
