@@ -4,23 +4,24 @@ use crate::cuda::Cuda;
 use cuda_api::sys::{CUresult, CUstream};
 use std::ffi::c_void;
 
-/// An argument, as the calling convention passes it.
+/// An argument in the form in which the calling convention passes it.
 pub enum Argument {
-    /// A pointer, a number, or a small structure.
+    /// A pointer, a number, or a structure of at most 8 bytes, which is passed in a register if one
+    /// is left.
     Word(u64),
     Float(f32),
-    /// A large structure, which is passed on the stack.
+    /// A larger structure, which is passed on the stack. The elements are its words.
     Structure(Vec<u64>),
 }
 
-/// The number of words that are passed in registers.
+/// The number of argument words that are passed in integer registers.
 const REGISTERS: usize = 6;
-/// The maximum number of words on the stack.
+/// The maximum number of argument words that are passed on the stack.
 const STACK: usize = 10;
 
-/// A function with any parameters, in the calling convention of x86-64: words in registers, words on the
-/// stack, and floating-point numbers in registers of their own. A function ignores the words after its
-/// last parameter.
+/// A function type that fits every entry point in the calling convention of x86-64. The first six
+/// words are passed in registers, further words on the stack, and floating-point numbers in
+/// separate registers. A function ignores the words after its last parameter.
 #[rustfmt::skip]
 type Function = unsafe extern "C" fn(
     u64, u64, u64, u64, u64, u64,
@@ -39,8 +40,9 @@ pub fn call(cuda: &Cuda, name: &'static str, arguments: &[Argument]) -> u32 {
         }
     }
     if !structures.is_empty() {
-        // Structures are on the stack, after all registers. No entry point that takes one has so
-        // many other parameters that these need the stack, too.
+        // Structures are passed on the stack, so fill the registers first. An entry point with a
+        // structure parameter has at most six other words, so none of those must follow the
+        // structure.
         words.resize(words.len().max(REGISTERS), 0);
         words.extend(structures);
     }
@@ -48,10 +50,11 @@ pub fn call(cuda: &Cuda, name: &'static str, arguments: &[Argument]) -> u32 {
     words.resize(REGISTERS + STACK, 0);
     floats.resize(2, 0.0);
     let (w, f) = (words, floats);
-    // SAFETY: the type passes arguments as the prototype of each entry point does; see `Function`.
+    // SAFETY: `Function` passes arguments in the same way as the prototypes of all entry points do.
     let function: Function = unsafe { cuda.symbol(cuda.variant(name)) };
-    // SAFETY: except for what the cell changes, the arguments are valid. This process runs only cells, and
-    // the one that started it expects that it crashes.
+    // SAFETY: the arguments are valid, except for the one that the table's cell replaces on
+    // purpose. The call may therefore crash the process. That's acceptable, because the process
+    // only runs cells, and its parent expects crashes.
     let result = unsafe {
         function(
             w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13],
@@ -73,7 +76,8 @@ pub fn is_function(type_: &str) -> bool {
     )
 }
 
-/// Returns a function of a type for which [`is_function`] is true.
+/// Returns the address of a function of this type. The type must be one for which [`is_function`]
+/// is true.
 pub fn function(type_: &str) -> u64 {
     unsafe extern "C" fn host(_: *mut c_void) {}
     unsafe extern "C" fn stream(_: CUstream, _: CUresult, _: *mut c_void) {}

@@ -1,11 +1,12 @@
-//! Modules, libraries, kernels, and states of the linker.
+//! Argument values that are modules, libraries, kernels, or linker states.
 
 use super::objects::Objects;
 use crate::cuda::{Outcome, cu};
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
-/// A kernel without parameters, one with a parameter, and one object of each kind that has a name.
+/// PTX with two kernels, one of which has a parameter, and with one object of each other kind that
+/// can be looked up by name.
 pub const PTX: &CStr = c"
 .version 7.0
 .target sm_70
@@ -31,7 +32,8 @@ impl Objects<'_> {
                 let (mut function, module) = (null_mut(), objects.module()? as *mut _);
                 cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
                 if objects.named("cuLaunch") {
-                    // The oldest calls launch with these.
+                    // CUDA's first launch calls use the block shape and the parameter size that the
+                    // function has.
                     cu!(cuda, cuFuncSetBlockShape(function, 1, 1, 1))?;
                     cu!(cuda, cuParamSetSize(function, 8))?;
                 }

@@ -1,4 +1,4 @@
-//! Graphs, their nodes, and graphs that are ready to run.
+//! Argument values that are graphs, nodes, or executable graphs.
 
 use super::objects::Objects;
 use crate::cuda::{Outcome, cu};
@@ -24,8 +24,9 @@ impl Objects<'_> {
                 Ok(made as u64)
             }
             ("CUgraph", _) => {
-                // An executable graph can be updated only with a graph that has the same nodes, so
-                // give the graph its node first, unless the call itself adds nodes.
+                // Add a node to the graph, unless the call itself adds nodes. The node is necessary
+                // for updates: an executable graph can be updated only from a graph with the same
+                // nodes.
                 if !self.named("Add") && !self.named("Capture") {
                     self.node()?;
                 }
@@ -61,7 +62,8 @@ impl Objects<'_> {
         Ok(node as u64)
     }
 
-    /// Returns a node without dependencies. If the call frees memory of the graph, the node allocates it.
+    /// Returns a node without dependencies. If the entry point adds a node that frees memory, this
+    /// node allocates that memory.
     pub fn root(&mut self) -> Outcome<u64> {
         self.shared("root", |objects| {
             let (cuda, graph) = (objects.cuda, objects.graph()? as CUgraph);
@@ -76,14 +78,15 @@ impl Objects<'_> {
             let request =
                 objects.structure("CUDA_MEM_ALLOC_NODE_PARAMS")? as *mut CUDA_MEM_ALLOC_NODE_PARAMS;
             cu!(cuda, cuGraphAddMemAllocNode(&mut node, graph, null(), 0, request))?;
-            // SAFETY: the structure is kept, and the call has written the address.
+            // SAFETY: the structure is never freed, and the call has stored the address in it.
             let address = unsafe { (*request).dptr };
             objects.shared("graph memory", |_| Ok(address))?;
             Ok(node as u64)
         })
     }
 
-    /// Returns the address of memory that the graph allocates.
+    /// Returns the address of the memory that the root node allocates, or 0 if it doesn't allocate
+    /// memory.
     pub fn graph_memory(&mut self) -> Outcome<u64> {
         self.root()?;
         self.shared("graph memory", |_| Ok(0))
@@ -96,8 +99,8 @@ impl Objects<'_> {
         Ok(node as u64)
     }
 
-    /// Returns a node of the kind that the call is about. It depends on the graph's first node,
-    /// unless the call adds dependencies.
+    /// Returns a node of the type that the entry point requires. The node depends on the root node,
+    /// unless the entry point adds dependencies itself.
     pub fn node(&mut self) -> Outcome<u64> {
         self.shared("node", |objects| {
             let (cuda, graph) = (objects.cuda, objects.graph()? as CUgraph);

@@ -1,4 +1,4 @@
-//! Arrays, textures, and surfaces.
+//! Argument values that are arrays, textures, or surfaces.
 
 use super::objects::Objects;
 use crate::cuda::{Outcome, cu};
@@ -37,7 +37,8 @@ impl Objects<'_> {
         }
     }
 
-    /// Returns a texture reference. If the call queries what is bound to it, binds that first.
+    /// Returns a texture reference. If the entry point queries what is bound to the reference,
+    /// binds it first.
     fn reference(&mut self) -> Outcome<u64> {
         let (cuda, mut reference): (_, CUtexref) = (self.cuda, null_mut());
         cu!(cuda, cuTexRefCreate(&mut reference))?;

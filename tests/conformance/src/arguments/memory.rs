@@ -1,4 +1,4 @@
-//! Memory of all kinds.
+//! Argument values that are addresses, memory handles, or memory pools.
 
 use super::objects::{Objects, keep};
 use crate::cuda::{Failure, Outcome, cu};
@@ -9,9 +9,9 @@ use cuda_api::sys::{
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// The size of an allocation.
+/// The size of allocations in bytes.
 pub const PAGE: usize = 4096;
-/// The size of physical memory and of reserved addresses.
+/// The size in bytes of physical memory and of reserved address ranges.
 pub const VIRTUAL: usize = 2 << 20;
 pub const FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 pub const DEVICE: CUmemLocation =
@@ -21,7 +21,7 @@ pub const READ_WRITE: CUmemAccessDesc = CUmemAccessDesc {
     flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 };
 
-/// The properties of physical memory.
+/// Returns the properties with which physical memory is created.
 pub fn physical() -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -31,7 +31,7 @@ pub fn physical() -> CUmemAllocationProp {
     }
 }
 
-/// The properties of a pool.
+/// Returns the properties with which a memory pool is created.
 pub fn pool() -> CUmemPoolProps {
     CUmemPoolProps {
         allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -42,7 +42,7 @@ pub fn pool() -> CUmemPoolProps {
 }
 
 impl Objects<'_> {
-    /// Returns the address of memory that the device can access.
+    /// Returns the address of device-accessible memory of the kind that the entry point requires.
     pub fn address(&mut self) -> Outcome<u64> {
         let (cuda, mut address) = (self.cuda, 0);
         let managed = ["Advise", "Prefetch", "Discard", "RangeGet", "AttachMem"];
@@ -68,13 +68,13 @@ impl Objects<'_> {
         Ok(address)
     }
 
-    /// Returns the address of host memory for a parameter.
+    /// Returns the address of host memory of the kind that the entry point requires.
     pub fn host(&mut self) -> Outcome<u64> {
         let (cuda, mut host): (_, *mut c_void) = (self.cuda, null_mut());
         if self.named("HostRegister") || self.named("HostUnregister") {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            // SAFETY: the kernel chooses an unused address.
+            // SAFETY: a null address lets the kernel choose an unused one.
             host = unsafe { libc::mmap(null_mut(), PAGE, access, flags, -1, 0) };
             if host == libc::MAP_FAILED {
                 return Err(Failure::new("cannot map a page"));
@@ -88,7 +88,7 @@ impl Objects<'_> {
         Ok(host as u64)
     }
 
-    /// Returns the address of memory from the pool.
+    /// Returns the address of memory that was allocated from the pool.
     pub fn pool_memory(&mut self) -> Outcome<u64> {
         let (cuda, mut address) = (self.cuda, 0);
         let (pool, stream) = (self.pool()? as *mut _, self.stream()? as *mut _);
@@ -96,7 +96,7 @@ impl Objects<'_> {
         Ok(address)
     }
 
-    /// Returns a pool to which this process has imported its own pool.
+    /// Returns a pool that was imported from the exported pool of this process.
     pub fn imported_pool(&mut self) -> Outcome<u64> {
         let (cuda, mut pool, file) = (self.cuda, null_mut(), self.exported_pool()?);
         cu!(cuda, cuMemPoolImportFromShareableHandle(&mut pool, file as *mut _, FILE, 0))?;
@@ -111,15 +111,16 @@ impl Objects<'_> {
         })
     }
 
-    /// Returns the descriptor to which a pool was exported.
+    /// Exports the pool, and returns the file descriptor.
     pub fn exported_pool(&mut self) -> Outcome<u64> {
         let (cuda, pool, file) = (self.cuda, self.pool()? as *mut _, keep(-1i32));
         cu!(cuda, cuMemPoolExportToShareableHandle(file as *mut _, pool, FILE, 0))?;
-        // SAFETY: the call has written the descriptor.
+        // SAFETY: `keep` returns the address of memory that is never freed, and the call has stored
+        // the descriptor there.
         Ok(unsafe { *(file as *const i32) } as u64)
     }
 
-    /// Returns physical memory.
+    /// Returns the handle of physical memory.
     pub fn physical(&mut self) -> Outcome<u64> {
         self.shared("physical", |objects| {
             let (cuda, mut handle) = (objects.cuda, 0);
@@ -128,11 +129,12 @@ impl Objects<'_> {
         })
     }
 
-    /// Returns the descriptor to which physical memory was exported.
+    /// Exports the physical memory, and returns the file descriptor.
     pub fn exported_memory(&mut self) -> Outcome<u64> {
         let (cuda, handle, file) = (self.cuda, self.physical()?, keep(-1i32));
         cu!(cuda, cuMemExportToShareableHandle(file as *mut _, handle, FILE, 0))?;
-        // SAFETY: the call has written the descriptor.
+        // SAFETY: `keep` returns the address of memory that is never freed, and the call has stored
+        // the descriptor there.
         Ok(unsafe { *(file as *const i32) } as u64)
     }
 

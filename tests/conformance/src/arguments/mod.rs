@@ -1,9 +1,11 @@
-//! Calls with null pointers and unknown flags: the table of all entry points.
+//! The table of calls with null pointers and unknown flags, for all entry points.
 //!
-//! A row is an entry point, with valid arguments as far as the table's recipes go. The columns are
-//! `valid`; `null NAME` for each parameter that is a pointer, a handle, or a function; and `flag NAME` for each
-//! parameter with flags, of which the highest, unknown one is set too. An outcome is the call's result,
-//! and after "then", the first error of correct calls that follow.
+//! Each row is an entry point. As far as this module can create them, its arguments are valid,
+//! except for the one that the column changes. The columns are `valid`, in which nothing is
+//! changed; `null NAME` for each parameter that is a pointer, a handle, or a function; and `flag
+//! NAME` for each parameter with flags, in which the highest bit, an unknown flag, is set. An
+//! outcome is the call's result. If correct calls after it fail, the word "then" and their first
+//! error follow.
 
 pub mod call;
 mod code;
@@ -33,8 +35,8 @@ pub const TABLE: Table = Table {
     run: |cuda, _, cell, before| run(cuda, cell, before),
 };
 
-/// The kinds of entry points, and how their names begin. An entry point belongs to the first kind that
-/// fits.
+/// The kinds of entry points, each with the prefixes of their names. An entry point belongs to the
+/// first kind with a prefix that matches.
 const KINDS: &[(&str, &[&str])] = &[
     ("graphics", &["cuEGL", "cuGL", "cuGraphics", "cuVDPAU"]),
     ("graph-exec", &["cuGraphExec"]),
@@ -53,8 +55,8 @@ const KINDS: &[(&str, &[&str])] = &[
     ("other", &["cu"]),
 ];
 
-/// The types of handles for which null is a mistake. Streams aren't among them, because a null
-/// stream means a default stream.
+/// The types of handles that must not be null. Stream handles may be null, because a null stream is
+/// the default stream.
 const HANDLES: &[&str] = &[
     "CUarray",
     "CUcontext",
@@ -79,8 +81,8 @@ const HANDLES: &[&str] = &[
     "CUuserObject",
 ];
 
-/// Returns the entry points of a kind. A per-thread variant takes the place of the other one if the
-/// cases run with per-thread default streams.
+/// Returns the entry points of a kind, without the variants for per-thread default streams. If the
+/// cases run with per-thread default streams, `Cuda::variant` selects those variants.
 fn entry_points(kind: &str) -> impl Iterator<Item = &'static Prototype> {
     let fits = |name: &str, beginnings: &[&str]| beginnings.iter().any(|b| name.starts_with(b));
     let of = move |name: &str| KINDS.iter().find(|(_, beginnings)| fits(name, beginnings));

@@ -1,21 +1,22 @@
-//! The objects that a call gets as arguments. They are created when a parameter asks for them, in the
-//! primary context.
+//! Creates the objects that calls get as arguments. An object is created in the primary context
+//! when a parameter needs it.
 
 use crate::cuda::{Cuda, Outcome, cu};
 use cuda_api::sys::{CUcontext, CUevent, CUgreenCtx, CUstream, CUstreamCaptureMode as Mode};
 use std::collections::BTreeMap;
 use std::ptr::null_mut;
 
-/// The objects for one call.
+/// The objects that one call uses.
 pub struct Objects<'a> {
     pub cuda: &'a Cuda,
-    /// The entry point.
+    /// The name of the entry point that is called.
     pub function: &'static str,
-    /// Objects that several arguments refer to.
+    /// Objects that several arguments of the call refer to, by key.
     shared: BTreeMap<&'static str, u64>,
 }
 
-/// Keeps a value, followed by room for outputs, as long as this process runs.
+/// Returns the address of a value that is never freed. Space for outputs follows the value, in case
+/// the call writes more.
 pub fn keep<T: 'static>(value: T) -> u64 {
     #[repr(C)]
     struct Room<T>(T, [u64; 512]);
@@ -27,12 +28,12 @@ impl<'a> Objects<'a> {
         Self { cuda, function, shared: BTreeMap::new() }
     }
 
-    /// Returns whether the entry point's name contains a text.
+    /// Returns whether the entry point's name contains `part`.
     pub fn named(&self, part: &str) -> bool {
         self.function.contains(part)
     }
 
-    /// Returns the object with this key, and creates it if it doesn't exist.
+    /// Returns the shared object with this key. Calls `create` if the object doesn't exist yet.
     pub fn shared(
         &mut self,
         key: &'static str,
@@ -46,7 +47,7 @@ impl<'a> Objects<'a> {
         Ok(object)
     }
 
-    /// Returns an object of this type.
+    /// Returns an object of the type that a parameter has.
     pub fn object(&mut self, name: &str, type_: &str) -> Outcome<u64> {
         match type_ {
             "CUcontext" => self.context(),
@@ -62,7 +63,8 @@ impl<'a> Objects<'a> {
             }
             "CUmemoryPool" if self.named("ImportPointer") => self.imported_pool(),
             "CUmemoryPool" => self.pool(),
-            // Objects of other systems, such as EGL's.
+            // Other types belong to systems such as EGL, for which no objects can be created, so
+            // use null.
             _ => Ok(0),
         }
     }
@@ -90,7 +92,8 @@ impl<'a> Objects<'a> {
         })
     }
 
-    /// If the call has begun a capture, or has failed to end one, ends it.
+    /// Ends the capture of the stream, if the entry point is one that can begin captures or leave
+    /// one active.
     pub fn end_captures(&self) {
         if self.named("Capture")
             && let Some(stream) = self.shared.get("stream")
@@ -99,10 +102,11 @@ impl<'a> Objects<'a> {
         }
     }
 
-    /// Returns an event that has happened.
+    /// Returns an event that was recorded and has completed.
     pub fn event(&mut self) -> Outcome<u64> {
         let (cuda, mut event): (_, CUevent) = (self.cuda, null_mut());
-        // Events that other processes can open (flags 6) can't record times.
+        // Events that other processes can open require both flags, INTERPROCESS and DISABLE_TIMING
+        // (6).
         let flags = if self.named("Ipc") { 6 } else { 0 };
         cu!(cuda, cuEventCreate(&mut event, flags))?;
         cu!(cuda, cuEventRecord(event, null_mut()))?;

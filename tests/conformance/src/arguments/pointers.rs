@@ -1,4 +1,4 @@
-//! Arguments that are pointers: memory for outputs, and arrays and texts as inputs.
+//! Argument values that are pointers: to memory for outputs, to arrays, and to strings.
 
 use super::code::PTX;
 use super::memory::PAGE;
@@ -7,7 +7,7 @@ use crate::cuda::{Failure, Outcome, cu};
 use std::ffi::CString;
 
 impl Objects<'_> {
-    /// Returns an argument for a parameter that is a pointer.
+    /// Returns the argument value for a parameter that is a pointer.
     pub fn pointer(&mut self, name: &str, type_: &str) -> Outcome<u64> {
         let Some((mutability, pointee)) = type_.split_once(' ') else {
             return Err(Failure::new(format!("{type_} is no pointer")));
@@ -15,10 +15,10 @@ impl Objects<'_> {
         match pointee {
             "c_char" if mutability == "*const" => self.text(name),
             "c_void" => self.bytes(name),
-            // Parameters of a kernel, options.
+            // An array of pointers: kernel parameters or option values.
             "*mut c_void" => match name {
                 "kernelParams" => Ok(keep([keep(0u64); 4])),
-                // Only one of both forms is possible.
+                // A launch accepts either `kernelParams` or `extra`, so leave this one null.
                 "extra" => Ok(0),
                 "data" => Ok(keep([keep(0u64)])),
                 "optionValues" | "jitOptionsValues" => Ok(keep([4u64])),
@@ -52,7 +52,7 @@ impl Objects<'_> {
         }
     }
 
-    /// Returns the address of a text.
+    /// Returns the address of a string for a parameter with this name.
     fn text(&mut self, name: &str) -> Outcome<u64> {
         let path = || {
             let path = std::env::temp_dir().join("cuda-conformance-arguments.ptx");
@@ -78,7 +78,7 @@ impl Objects<'_> {
         Ok(text.into_raw() as u64)
     }
 
-    /// Returns the address of untyped memory.
+    /// Returns the address that a `void *` parameter with this name requires.
     fn bytes(&mut self, name: &str) -> Outcome<u64> {
         match name {
             "image" | "code" | "fatCubin" => Ok(PTX.as_ptr() as u64),

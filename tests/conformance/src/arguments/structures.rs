@@ -1,4 +1,5 @@
-//! Structures that calls read. For structures that calls only write, see the module `pointers`.
+//! Argument values that are addresses of structures that calls read. For structures that calls only
+//! write, see the module `pointers`.
 
 use super::memory::{DEVICE, FILE, PAGE, READ_WRITE, VIRTUAL, physical, pool};
 use super::objects::{Objects, keep};
@@ -31,7 +32,7 @@ impl Objects<'_> {
                 Format: CUarray_format::CU_AD_FORMAT_FLOAT,
                 NumChannels: 1,
             }),
-            // The first versions have 32-bit sizes.
+            // In the first versions of these structures, sizes have 32 bits.
             "CUDA_ARRAY3D_DESCRIPTOR_v1" => keep([16u32, 4, 0, 0x20, 1, 0]),
             "CUDA_ARRAY_DESCRIPTOR_v1" => keep([16u32, 4, 0x20, 1]),
             "CUDA_MEMCPY2D" => keep(CUDA_MEMCPY2D {
@@ -172,7 +173,8 @@ impl Objects<'_> {
             }),
             "CUDA_RESOURCE_DESC" => keep(of_array(self.image("CUarray")? as _)),
             "CUDA_TEXTURE_DESC" => keep(plain()),
-            // The format (one 32-bit float), and the array's width, height, and depth.
+            // The format (one 32-bit float), and the width, height, and depth of the array that
+            // `array` creates.
             "CUDA_RESOURCE_VIEW_DESC" => keep([0x16u64, 16, 4, 0, 0]),
             "CUdevResource" => {
                 let mut resource = CUdevResource::default();
@@ -180,16 +182,17 @@ impl Objects<'_> {
                 cu!(cuda, cuDeviceGetDevResource(0, &mut resource, kind))?;
                 keep([resource; 2])
             }
-            // The table of the runtime's interface.
+            // The UUID of the private function table with which CUDA's runtime manages the primary
+            // context.
             "CUuuid" if self.named("ExportTable") => keep([
                 0x6bu8, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12,
                 0xfd, 0x9d, 0xf9,
             ]),
-            // The level of optimization.
+            // CU_JIT_OPTIMIZATION_LEVEL.
             "CUjit_option" => keep([7u32; 2]),
             "CUlibraryOption" => keep([1u32; 2]),
             "CUpointer_attribute" => keep([2u32; 2]),
-            // An automatic choice.
+            // 1 is CU_SYNC_POLICY_AUTO, which is valid for the synchronization policy of a stream.
             "CUstreamAttrValue" => keep([1u32; 16]),
             "CUmem_range_attribute" => keep([1u32; 2]),
             _ => keep([0u64; 16]),
@@ -201,7 +204,7 @@ impl Objects<'_> {
         Ok(CUDA_MEMSET_NODE_PARAMS { dst, pitch: 0, value: 1, elementSize: 4, width: 4, height: 1 })
     }
 
-    /// Describes a write of a 32-bit value.
+    /// Returns an operation that writes a 32-bit value.
     fn write(&mut self) -> Outcome<CUstreamBatchMemOpParams> {
         let mut operation = CUstreamBatchMemOpParams { pad: [0; 6] };
         operation.writeValue.operation = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -212,8 +215,9 @@ impl Objects<'_> {
     fn batch_copy(&mut self) -> Outcome<u64> {
         let location = 1u64;
         let (from, to) = (self.cuda.alloc(PAGE)?, self.cuda.alloc(PAGE)?);
-        // Two operands of type 1 (pointer): the address, a row length and a layer height of 0,
-        // which mean no padding, and the location. Then the extent of the copy.
+        // Two operands of type 1 (pointer), followed by the extent of the copy. An operand consists
+        // of its type, the address, a row length and a layer height of 0, which mean that there is
+        // no padding, and the location.
         let operand = |at| [1u64, at, 0, 0, location];
         let mut words = [operand(from), operand(to)].concat();
         words.extend([16u64, 1, 1, 1]);
@@ -222,7 +226,8 @@ impl Objects<'_> {
     }
 }
 
-/// The properties of the memory that a graph allocates.
+/// Returns the properties of memory that a graph allocates. Unlike other pool memory, it can't be
+/// exported.
 fn pool_of_graphs() -> cuda_api::sys::CUmemPoolProps {
     cuda_api::sys::CUmemPoolProps {
         handleTypes: cuda_api::sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,

@@ -1,4 +1,4 @@
-//! Numbers and enumerations: arguments that are passed by value.
+//! Argument values that are numbers or enumeration values.
 
 use super::call::Argument;
 use super::code::PTX;
@@ -8,18 +8,20 @@ use crate::cuda::Outcome;
 use cuda_api::description::{canonical, enumeration};
 
 impl Objects<'_> {
-    /// Returns a valid argument for a parameter of the entry point.
+    /// Returns a valid argument for a parameter with this name and type.
     pub fn argument(&mut self, name: &str, type_: &str) -> Outcome<Argument> {
         let word = match type_ {
             "f32" => return Ok(Argument::Float(1.0)),
             "CUipcMemHandle" | "CUipcEventHandle" => return Ok(Argument::Structure(vec![0; 8])),
-            // A location on the first device.
+            // The location of type CU_MEM_LOCATION_TYPE_DEVICE (1) with id 0, which is the first
+            // device.
             "CUmemLocation" => 1,
             "CUdevice" => 0,
             _ if super::call::is_function(type_) => super::call::function(type_),
             _ if type_.starts_with('*') => self.pointer(name, type_)?,
             "CUdeviceptr" => self.address()?,
-            // The low 32 bits, because the first versions of calls have 32-bit addresses.
+            // In the first versions of calls, device addresses have 32 bits, so pass the lower
+            // half.
             "CUdeviceptr_v1" => self.address()? & 0xffff_ffff,
             "CUmemGenericAllocationHandle" => self.physical()?,
             _ if enumeration(type_).is_some() => self.choice(type_),
@@ -33,7 +35,7 @@ impl Objects<'_> {
         Ok(Argument::Word(word))
     }
 
-    /// Returns a value of an enumeration.
+    /// Returns a valid value of an enumeration.
     fn choice(&self, type_: &str) -> u64 {
         let sets = self.named("Set");
         match type_ {
@@ -58,7 +60,8 @@ impl Objects<'_> {
             "CUarray_format" => 0x20,
             "CUtensorMapDataType" => 7,
             "CUflushGPUDirectRDMAWritesScope" => 100,
-            // 3 is the synchronization policy of a stream, and 8 the priority of a node.
+            // Attribute 3 is the synchronization policy of a stream. Attribute 8 is the priority of
+            // a kernel node.
             "CUlaunchAttributeID" | "CUstreamAttrID" => 3,
             "CUkernelNodeAttrID" => 8,
             "CUexecAffinityType" | "CUtensorMapInterleave" | "CUtensorMapSwizzle" => 0,
@@ -84,7 +87,7 @@ impl Objects<'_> {
                 | "cuTexRefSetMipmappedArray" => 1,
                 _ => 0,
             },
-            // No process has this number.
+            // A process ID that doesn't exist.
             "pid" => i32::MAX as u64,
             "driverVersion" => 13000,
             "size" if self.named("Link") => PTX.count_bytes() as u64 + 1,
@@ -106,12 +109,13 @@ impl Objects<'_> {
             "tensorRank" if self.named("Tiled") => 2,
             "tensorRank" => 3,
             "channelsPerPixel" | "pixelsPerColumn" => 16,
-            // A context with such parameters needs NVIDIA's Multi-Process Service (MPS), so pass
-            // none.
+            // An execution affinity needs NVIDIA's Multi-Process Service (MPS), so create the
+            // context without affinity parameters.
             "numParams" if self.named("Ctx") => 0,
-            // The default texture unit.
+            // CU_PARAM_TR_DEFAULT, the only texture unit that the API allows.
             "texunit" => u64::from(u32::MAX),
-            // A capture needs dependencies of its own.
+            // New dependencies must be nodes of the graph that is being captured, which doesn't
+            // have any, so pass none.
             "numDependencies" if self.named("cuStreamUpdate") => 0,
             "alignment"
             | "offset"

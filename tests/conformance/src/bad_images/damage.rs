@@ -1,4 +1,4 @@
-//! Images, and ways to damage them.
+//! Creates valid images, and damages them in many ways.
 
 use crate::cuda::{Cuda, Outcome, cu};
 use crate::kernels::FAT_BINARY;
@@ -6,11 +6,11 @@ use cuda_api::sys::CUjitInputType as Input;
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
-/// An image.
+/// A valid or damaged image, for a row of the table.
 pub struct Image {
     pub name: &'static str,
     pub bytes: Vec<u8>,
-    /// Its type, for the linker.
+    /// The type of the image for `cuLinkAddData`.
     pub input: Input,
 }
 
@@ -31,7 +31,8 @@ const PTX: &CStr = c"
 }
 ";
 
-/// The texts: what a text replaces by what.
+/// The damaged PTX texts. Each has a name, the part of [`PTX`] that it replaces, and the
+/// replacement.
 const TEXTS: &[(&str, &str, &str)] = &[
     ("version 1.0", "7.0", "1.0"),
     ("version 99.0", "7.0", "99.0"),
@@ -103,7 +104,7 @@ pub fn of_ptx() -> Vec<Image> {
         assert!(text.contains(old), "{name}");
         let mut text = text.replacen(old, new, 1).into_bytes();
         if *name == "byte 255" {
-            // A byte that isn't UTF-8.
+            // Make the text invalid UTF-8: replace the two-byte character in it with the byte 255.
             text.retain(|byte| *byte != 0xc3);
             text.iter_mut().filter(|byte| **byte == 0xbf).for_each(|byte| *byte = 255);
         }
@@ -112,7 +113,8 @@ pub fn of_ptx() -> Vec<Image> {
     all
 }
 
-/// A change of a number in an image: its name, offset, size in bytes, and new value.
+/// A change of one number in an image: the name of the row, the number's offset, its size in bytes,
+/// and its new value.
 type Change = (&'static str, usize, usize, u64);
 
 /// Damages an image: truncates it at several lengths, and changes numbers in it.
@@ -153,7 +155,8 @@ pub fn of_cubin(cuda: &Cuda) -> Outcome<Vec<Image>> {
         ("half", cubin.len() / 2),
         ("all but 1 byte", cubin.len() - 1),
     ];
-    // The target is in the second byte of the flags if the ABI version is 8, otherwise in the first.
+    // The flags contain the target: in their second byte if the ABI version is 8, otherwise in
+    // their first byte.
     let target = if cubin.get(8) == Some(&8) { 49 } else { 48 };
     let changes = [
         ("magic number", 0, 1, 0x7e),
@@ -183,7 +186,7 @@ pub fn of_cubin(cuda: &Cuda) -> Outcome<Vec<Image>> {
     Ok(damage(&cubin, &cuts, &changes, Input::CU_JIT_INPUT_CUBIN))
 }
 
-/// Returns a fat binary with the first entry of another one, which is PTX.
+/// Returns a fat binary that contains only the first entry of `fatbin`, which is PTX.
 fn first_entry(fatbin: &[u8]) -> Vec<u8> {
     let number = |at: usize| usize::from(fatbin[at]) | usize::from(fatbin[at + 1]) << 8;
     let mut only = fatbin[..16 + number(20) + number(24)].to_vec();
@@ -205,8 +208,9 @@ pub fn of_fatbin() -> Vec<Image> {
         ("half", fatbin.len() / 2),
         ("all but 1 byte", fatbin.len() - 1),
     ];
-    // The header: the magic number, the version, its size, and the size of the rest. The header of the
-    // first entry, which is PTX: its kind, its version, its size, the size of the text, …
+    // The first changes are in the header, which contains a magic number, the version, the header's
+    // size, and the size of the rest. The others are in the header of the first entry, which is
+    // PTX. It contains the kind, the version, the header's size, the size of the text, and more.
     let changes = [
         ("magic number", 0, 1, 0x51),
         ("version 0", 4, 2, 0),

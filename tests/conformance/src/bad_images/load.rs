@@ -7,10 +7,11 @@ use cuda_api::sys::{CUjitInputType, CUkernel, CUlibrary, CUlinkState, CUmodule};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// Calls with an image. The outer result is an error of the test.
+/// The function for a column of the table, which makes one or two calls with an image. The inner
+/// result is that of the calls. The outer result is an error if the test itself can't continue.
 type Call = fn(&Cuda, &Image) -> Outcome<Called>;
 
-/// The kernel in all images.
+/// The name of the kernel in all images.
 const KERNEL: &std::ffi::CStr = c"twice";
 
 pub const CALLS: &[(&str, Call)] = &[
@@ -62,11 +63,11 @@ pub const CALLS: &[(&str, Call)] = &[
     }),
 ];
 
-/// The number of zeros after an image in memory. A call that expects more of a truncated image reads
-/// these.
+/// Number of zero bytes after an image in memory. A call that reads beyond the end of a truncated
+/// image gets these bytes.
 const ZEROS: usize = 1 << 16;
 
-/// Returns the address of the image, which is followed by zeros.
+/// Returns the address of a copy of the image, which is followed by zeros.
 fn data(image: &Image) -> *const c_void {
     let mut bytes = image.bytes.clone();
     bytes.resize(bytes.len() + ZEROS, 0);
@@ -74,7 +75,7 @@ fn data(image: &Image) -> *const c_void {
 }
 
 fn file(image: &Image) -> Outcome<File> {
-    // In a file, a text has no final zero.
+    // A PTX text in memory ends with a null byte, but a file with the text doesn't.
     let bytes = match image.input {
         CUjitInputType::CU_JIT_INPUT_PTX => image.bytes.strip_suffix(&[0]),
         _ => None,
@@ -103,7 +104,7 @@ fn kernel(cuda: &Cuda, library: CUlibrary) -> Result<CUkernel, CallError> {
     cu!(cuda, cuLibraryGetKernel(&mut kernel, library, KERNEL.as_ptr())).map(|()| kernel)
 }
 
-/// Makes calls with a new link.
+/// Creates a link, passes it to `calls`, and destroys it. Returns the result of `calls`.
 fn linked(cuda: &Cuda, calls: impl FnOnce(CUlinkState) -> Called) -> Outcome<Called> {
     let mut link = null_mut();
     cu!(cuda, cuLinkCreate_v2(0, null_mut(), null_mut(), &mut link))?;
@@ -112,7 +113,7 @@ fn linked(cuda: &Cuda, calls: impl FnOnce(CUlinkState) -> Called) -> Outcome<Cal
     Ok(called)
 }
 
-/// Adds the image to a link.
+/// Adds an image to a link as an input.
 fn add(cuda: &Cuda, link: CUlinkState, image: &Image) -> Called {
     let (data, name, none) = (data(image).cast_mut(), c"input".as_ptr(), null_mut());
     let (kind, length) = (image.input, image.bytes.len());

@@ -1,7 +1,8 @@
-//! Images that can't be loaded: the table of damaged images, and of the calls that load or link them.
+//! The table of damaged images, and of the calls that load or link them.
 //!
-//! A row is an image, and a column a call. An outcome is the result of the call, or if the column has
-//! two calls, such as `load-data function`, that of the first one that fails.
+//! Each row is an image, and each column a call, or two calls one after the other, such as
+//! `load-data function`. An outcome is the result of the call. For two calls, it is the result of
+//! the first one that fails.
 
 mod damage;
 mod load;
@@ -11,7 +12,7 @@ use crate::ended;
 use crate::table::Table;
 use damage::{Image, of_cubin, of_fatbin, of_ptx};
 
-/// The table.
+/// The table of damaged images.
 pub const TABLE: Table = Table {
     option: "--bad-images",
     native: include_str!("native.csv"),
@@ -26,7 +27,7 @@ pub const TABLE: Table = Table {
     run: outcome,
 };
 
-/// Returns the images of a kind.
+/// A function that returns the images of a kind.
 type Images = fn(&Cuda) -> Outcome<Vec<Image>>;
 
 const KINDS: &[(&str, Images)] =
