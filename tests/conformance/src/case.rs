@@ -2,7 +2,7 @@
 
 use crate::cuda::{Cuda, Outcome};
 
-/// A case.
+/// A conformance case: a sequence of calls whose effects and errors are checked.
 pub struct Case {
     family: &'static str,
     name: &'static str,
@@ -10,7 +10,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// Creates a case. Its family is the last segment of its module's path.
+    /// Creates a case. `path` is the path of the module that contains it, whose last segment is the
+    /// case's family.
     pub const fn new(path: &'static str, name: &'static str, body: fn(&Cuda) -> Outcome) -> Self {
         let bytes = path.as_bytes();
         let mut start = bytes.len();
@@ -20,7 +21,7 @@ impl Case {
         Self { family: path.split_at(start).1, name, body }
     }
 
-    /// Returns the name, such as `memory::copies_arrive`.
+    /// Returns the case's full name, such as `memory::copies_arrive`.
     pub fn name(&self) -> String {
         format!("{}::{}", self.family, self.name)
     }
@@ -30,7 +31,7 @@ impl Case {
     }
 }
 
-/// The value at the end of a case's body: a result, or none if everything was as expected.
+/// A type that the body of a case can return: `()`, which means success, or a result.
 pub trait Ending {
     fn outcome(self) -> Outcome;
 }

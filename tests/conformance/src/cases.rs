@@ -155,12 +155,12 @@ const FAMILIES: &[&[Case]] = &[
     unsupported::CASES,
 ];
 
-/// Returns all cases.
+/// Returns all cases of all families.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// Returns all roles of second processes.
+/// Returns the roles that peer processes of the cases can have.
 pub fn roles() -> impl Iterator<Item = &'static crate::peer::Role> {
     ipc::ROLES.iter().chain(pool_sharing::ROLES).chain(crate::ended::ROLES)
 }

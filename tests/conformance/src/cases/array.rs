@@ -20,7 +20,7 @@ fn descriptor(size: [usize; 3], flags: u32) -> CUDA_ARRAY3D_DESCRIPTOR {
     }
 }
 
-/// Creates an array of 32-bit integers.
+/// Creates an array of 32-bit integers with this width, height, and depth.
 fn array(cuda: &Cuda, size: [usize; 3], flags: u32) -> Outcome<CUarray> {
     Ok(get!(cuda, cuArray3DCreate_v2(@, &descriptor(size, flags)))?)
 }
@@ -74,7 +74,8 @@ cases! {
         let mut found = CUDA_ARRAY_DESCRIPTOR::default();
         cu!(cuda, cuArrayGetDescriptor_v2(&mut found, plain))?;
         same!(found, wanted);
-        // The format has no planes, and only arrays with deferred mapping have memory requirements.
+        // The array's format has no planes. Only arrays with deferred mapping have memory
+        // requirements.
         let (mut plane, mut needed) = (null_mut(), Default::default());
         refused!(cu!(cuda, cuArrayGetPlane(&mut plane, plain, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuArrayGetMemoryRequirements(&mut needed, plain, 0)), INVALID_VALUE);

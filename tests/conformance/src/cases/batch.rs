@@ -47,7 +47,9 @@ cases! {
         expected[512..516].copy_from_slice(&host);
         same!(cuda.download::<u32>(to, 1024)?, expected);
 
-        // The first attribute must apply to the first copy, and the others to later ones.
+        // The elements are the indices of the copies to which the first and the second attribute
+        // apply. The first must be 0, and the second must be larger and less than the number of
+        // copies.
         for wrong in [[1, 2], [0, 0], [0, 3]] {
             first.copy_from_slice(&wrong);
             let f = first.as_mut_ptr();
@@ -58,7 +60,8 @@ cases! {
         let f = first.as_mut_ptr();
         refused!(cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 0, a, f, 2, stream)), INVALID_VALUE);
         let legacy = CU_STREAM_LEGACY;
-        // A null handle is refused even if it means the thread's default stream.
+        // The call refuses default streams. It refuses a null handle even if null means the
+        // per-thread default stream.
         for refused in [legacy, null_mut()] {
             let called = cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 3, a, f, 2, refused));
             refused!(called, INVALID_VALUE);
@@ -112,7 +115,8 @@ cases! {
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, legacy)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 1, stream)), INVALID_VALUE);
-        // The first version of the call also returns which copy is wrong.
+        // The first version of the call also has a parameter in which it returns the index of the
+        // invalid copy.
         cu!(cuda, cuMemsetD32_v2(to, 0, 64))?;
         cu!(cuda, cuCtxSynchronize())?;
         let mut failed = 77;

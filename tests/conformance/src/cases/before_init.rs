@@ -45,7 +45,8 @@ cases! {
         refused!(called, NOT_INITIALIZED);
     }
 
-    /// Other arguments are checked first.
+    /// Unlike other calls before `cuInit`, this one reports an invalid argument, because it checks
+    /// its other arguments first.
     fn sizes_of_clusters_are_unknown(cuda) {
         let (mut count, none, launch) = (0, null_mut(), CUlaunchConfig::default());
         let called = cu!(cuda, cuOccupancyMaxPotentialClusterSize(&mut count, none, &launch));

@@ -64,7 +64,8 @@ cases! {
         same!(count, 1);
         // SAFETY: the library returned an array with one node.
         let mut first = unsafe { *last };
-        // Replaces the nodes with none, so the next node has no dependency.
+        // Replace the dependencies of the next captured node with none, so that it doesn't depend
+        // on the first memset.
         let (replace, append) = (1, 0);
         cu!(cuda, cuStreamUpdateCaptureDependencies(stream, null_mut(), 0, replace))?;
         cu!(cuda, cuMemsetD32Async(pointer + 16, 2, 4, stream))?;
@@ -89,16 +90,19 @@ cases! {
         cu!(cuda, cuGraphDestroy(graph))?;
     }
 
-    /// A stream that takes part in a capture needn't be joined once the program has replaced its
-    /// dependencies, even by the same ones, or added a node that depends on them.
+    /// A stream that takes part in a capture must usually be joined with the stream that began it.
+    /// That isn't necessary if the program has replaced the stream's dependencies, even by the same
+    /// ones, or has added a dependency on a node that depends on them.
     fn a_stream_with_changed_dependencies_is_not_joined(cuda, primary) {
         let (first, other, mut event) = (stream(cuda)?, stream(cuda)?, null_mut());
         cu!(cuda, cuEventCreate(&mut event, 0))?;
         let pointer = cuda.alloc(64)?;
         let (replace, append) = (Some(1), Some(0));
-        // The flags of the call that sets the dependency, if it's made; the dependency: the same
-        // node (`None`), a new node that depends on it, or a new node that doesn't; whether
-        // something is captured afterward; and whether the stream then needn't be joined.
+        // Each element contains: `flags`, the flags of the call that changes the dependencies, or
+        // `None` without such a call; `new`, the node in that call, which is the captured one
+        // (`None`), a new node that depends on it (`Some(true)`), or a new node that doesn't
+        // (`Some(false)`); `again`, whether another operation is captured afterward; and `joined`,
+        // whether the capture then ends without an error although the stream isn't joined.
         for (flags, new, again, joined) in [
             (None, None, false, false),
             (replace, None, false, true),
@@ -193,7 +197,8 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(captured))?;
         cu!(cuda, cuStreamBeginCapture(stream))?;
-        // Unlike in the global mode, the thread may make unsafe calls.
+        // `cuStreamBeginCapture` begins a capture in a mode that, unlike the global mode, allows
+        // the thread to make potentially unsafe calls.
         cu!(cuda, cuMemAlloc_v2(&mut other, 64))?;
         cu!(cuda, cuStreamEndCapture(stream, &mut captured))?;
         cu!(cuda, cuStreamBeginCapture(stream))?;

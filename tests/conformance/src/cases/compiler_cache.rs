@@ -1,5 +1,5 @@
-//! The table through which NVRTC and nvJitLink ask for code that was compiled before. From softgpu,
-//! they get PTX in the place of machine code.
+//! The private function table through which NVRTC and nvJitLink look up compiled code in the
+//! driver's cache. softgpu returns PTX instead of machine code.
 
 use super::cases;
 use crate::cuda::{cu, ensure, parameter, same};
@@ -28,12 +28,13 @@ cases! {
     fn compilers_get_code_that_the_device_executes(cuda, primary = (device, _)) {
         let mut name = [0 as c_char; 64];
         cu!(cuda, cuDeviceGetName(name.as_mut_ptr(), 64, device))?;
-        // SAFETY: the library has written a string.
+        // SAFETY: `cuDeviceGetName` has written a null-terminated string.
         let softgpu = unsafe { CStr::from_ptr(name.as_ptr()) } == c"softgpu";
         let (mut table, id) = (null(), CUuuid { bytes: TABLE.map(|byte| byte as c_char) });
         cu!(cuda, cuGetExportTable(&mut table, &id))?;
         let table: *const *const c_void = table.cast();
-        // SAFETY: the table has seven words, and these functions.
+        // SAFETY: the table has seven elements, and the functions at these positions have these
+        // types.
         let (create, destroy, look_up, free) = unsafe {
             (
                 std::mem::transmute::<*const c_void, Create>(*table.add(1)),
@@ -42,7 +43,8 @@ cases! {
                 std::mem::transmute::<*const c_void, Free>(*table.add(6)),
             )
         };
-        // A newer compiler than the driver.
+        // The code has a newer PTX version than the driver supports, as with a compiler that is
+        // newer than the driver.
         let code = FILL.to_str().unwrap_or_default().replace(".version 7.0", ".version 9.9");
         let mut key = null_mut();
         let options = c" -arch=sm_90 --conformance".as_ptr();
@@ -54,14 +56,14 @@ cases! {
             )
         };
         if !softgpu && created != CUresult::CUDA_SUCCESS {
-            // The cache is disabled.
+            // NVIDIA's driver fails if its cache is disabled.
             return Ok(());
         }
         same!(created, CUresult::CUDA_SUCCESS);
         let (mut image, mut size) = (null_mut(), 0);
-        // SAFETY: the key exists, and the results are written to live variables.
+        // SAFETY: the key hasn't been destroyed, and the results are stored in local variables.
         let found = unsafe { look_up(key, 0, &mut image, &mut size) };
-        // SAFETY: the key exists, and isn't used again.
+        // SAFETY: the key hasn't been destroyed, and isn't used again.
         same!(unsafe { destroy(key) }, CUresult::CUDA_SUCCESS);
         if !softgpu {
             same!(found, CUresult::CUDA_ERROR_NOT_FOUND);
@@ -71,7 +73,7 @@ cases! {
         ensure!(size as usize > code.len(), "the image has {size} bytes");
         let (mut module, mut fill) = (null_mut(), null_mut());
         cu!(cuda, cuModuleLoadData(&mut module, image.cast()))?;
-        // SAFETY: the image isn't used again.
+        // SAFETY: the image was returned by `look_up`, and isn't used again.
         same!(unsafe { free(image.cast()) }, CUresult::CUDA_SUCCESS);
         cu!(cuda, cuModuleGetFunction(&mut fill, module, c"fill".as_ptr()))?;
         let (values, value, count) = (cuda.alloc(16)?, 7u32, 4u32);

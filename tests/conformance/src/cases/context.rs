@@ -91,7 +91,7 @@ cases! {
         same!(limit()?, first);
         cu!(cuda, cuCtxSetLimit(heap, 64 << 20))?;
         same!(limit()?, 64 << 20);
-        // Another context has limits of its own.
+        // Another context has its own limits.
         let other = get!(cuda, cuCtxCreate_v2(@, 0, 0))?;
         same!(limit()?, first);
         cu!(cuda, cuCtxSetLimit(heap, 32 << 20))?;

@@ -1,4 +1,4 @@
-//! Events of whole contexts.
+//! Events that are recorded in all streams of a context, and waits of all streams of a context.
 
 use super::cases;
 use crate::cuda::{cu, ensure, get, refused, same};
@@ -10,18 +10,18 @@ use std::time::Duration;
 
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 
-/// The steps that the host functions have taken. A case runs in a process of its own.
+/// 1 after the host function `slow` has finished, 0 before that. Each case runs in its own process.
 static STEP: AtomicU32 = AtomicU32::new(0);
 
-/// Takes the first step, after other work had time to overtake it.
+/// Sets `STEP` to 1 after a delay, in which work that doesn't wait for this function would run.
 unsafe extern "C" fn slow(_: *mut c_void) {
     std::thread::sleep(Duration::from_millis(200));
     STEP.store(1, Ordering::SeqCst);
 }
 
-/// Stores the steps that were taken before this function.
+/// Stores the value of `STEP` plus 10 in the atomic at this address.
 unsafe extern "C" fn look(seen: *mut c_void) {
-    // SAFETY: the case passes the address of a static variable.
+    // SAFETY: the case passes the address of a static atomic.
     let seen = unsafe { &*seen.cast::<AtomicU32>() };
     seen.store(STEP.load(Ordering::SeqCst) + 10, Ordering::SeqCst);
 }
@@ -53,7 +53,7 @@ cases! {
         cu!(cuda, cuLaunchHostFunc(first, Some(slow), null_mut()))?;
         cu!(cuda, cuEventRecord(event, first))?;
         cu!(cuda, cuCtxWaitEvent(context, event))?;
-        // Work in streams that are created only after the call must wait, too.
+        // Work in a stream that is created after `cuCtxWaitEvent` must also wait for the event.
         cu!(cuda, cuStreamCreate(&mut later, NON_BLOCKING))?;
         for (stream, seen) in [second, later].into_iter().zip(&SEEN) {
             let seen = std::ptr::from_ref(seen).cast_mut().cast();

@@ -5,9 +5,9 @@ use crate::cuda::{cu, ensure, get, refused, same};
 use cuda_api::sys::{CUexecAffinityParam, CUexecAffinityType, CUfunc_cache, CUsharedconfig};
 use std::ptr::null_mut;
 
-/// The flag of a context whose threads block while they wait.
+/// The flag CU_CTX_SCHED_BLOCKING_SYNC, which makes waiting threads block instead of polling.
 const BLOCKING: u32 = 4;
-/// The bits that say how threads wait.
+/// The mask of the scheduling flags, which determine how threads wait.
 const SCHEDULE: u32 = 7;
 
 cases! {
@@ -96,8 +96,8 @@ cases! {
         refused!(cu!(cuda, cuCtxSynchronize()), CONTEXT_IS_DESTROYED);
         cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
 
-        // After the reset, the program still retains the primary context. It now retains it a
-        // second time, so it must release it twice.
+        // The reset doesn't change the number of times that the program has retained the primary
+        // context. This call retains it again, so the program must release it twice.
         cu!(cuda, cuDevicePrimaryCtxRetain(&mut current, 0))?;
         same!(current == primary, true);
         cuda.alloc(64)?;
@@ -153,7 +153,7 @@ cases! {
         refused!(cu!(cuda, cuCtxGetId(primary, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuCtxGetId(other, &mut id)), CONTEXT_IS_DESTROYED | INVALID_CONTEXT);
         cu!(cuda, cuCtxSetCurrent(null_mut()))?;
-        // A null handle means the current context.
+        // A null handle means the current context. There is none, so the calls fail.
         refused!(cu!(cuda, cuCtxSynchronize_v2(null_mut())), INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxGetDevice_v2(&mut found, null_mut())), INVALID_CONTEXT);
     }
@@ -186,7 +186,7 @@ cases! {
             cu!(cuda, cuCtxGetExecAffinity(&mut found, wrong)),
             INVALID_VALUE | UNSUPPORTED_EXEC_AFFINITY
         );
-        // An unknown kind isn't an error.
+        // An unknown affinity type isn't an error.
         cu!(cuda, cuDeviceGetExecAffinitySupport(&mut supported, wrong, device))?;
         let called = cu!(cuda, cuDeviceGetExecAffinitySupport(&mut supported, kind, 99));
         refused!(called, INVALID_DEVICE);

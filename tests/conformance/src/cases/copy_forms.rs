@@ -1,4 +1,5 @@
-//! The other forms of copies: by address alone, in two and three dimensions, and in streams.
+//! Copy functions other than those in `memory`: copies by address alone, in two and three
+//! dimensions, and in streams.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
@@ -104,7 +105,7 @@ cases! {
             ..Default::default()
         };
         cu!(cuda, cuMemcpy3DAsync_v2(&up, stream))?;
-        // The second and third columns of the last two rows.
+        // Copy the second and third columns of the last two rows.
         let down = CUDA_MEMCPY3D {
             srcMemoryType: Memory::CU_MEMORYTYPE_DEVICE,
             srcDevice: device,

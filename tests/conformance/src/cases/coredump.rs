@@ -37,7 +37,7 @@ cases! {
             refused!(cu!(cuda, cuCoredumpGetAttribute(attribute, to, &mut size)), INVALID_VALUE);
             refused!(cu!(cuda, cuCoredumpGetAttributeGlobal(attribute, to, &mut size)), INVALID_VALUE);
         }
-        // The pipe belongs to the process.
+        // The pipe's name is an attribute of the process, not of a context.
         let pipe = Attribute::CU_COREDUMP_PIPE;
         refused!(cu!(cuda, cuCoredumpGetAttribute(pipe, to, &mut size)), INVALID_VALUE);
         cu!(cuda, cuCoredumpGetAttributeGlobal(pipe, to, &mut size))?;

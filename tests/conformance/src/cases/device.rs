@@ -88,7 +88,7 @@ cases! {
         let name: CString = unsafe { std::ffi::CStr::from_ptr(text) }.to_owned();
         same!(name.as_c_str(), c"CUDA_ERROR_OUT_OF_MEMORY");
         cu!(cuda, cuGetErrorString(cuda_api::sys::CUresult(2), &mut text))?;
-        // SAFETY: as above.
+        // SAFETY: the library returns a string that it never frees.
         let string: CString = unsafe { std::ffi::CStr::from_ptr(text) }.to_owned();
         same!(string.as_c_str(), c"out of memory");
         let unknown = cuda_api::sys::CUresult(123_456);
@@ -103,8 +103,8 @@ cases! {
         let mut capabilities = [u32::MAX; 13];
         let (out, list) = (capabilities.as_mut_ptr(), operations.as_ptr());
         cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 13, 0))?;
-        // For hosts that support atomic operations, the call reports a combination of
-        // CUatomicOperationCapability.
+        // On hosts that support atomic operations, each result is a combination of
+        // CUatomicOperationCapability flags. On other hosts, it's 0.
         ensure!(capabilities.iter().all(|found| *found < 128), "the result is {capabilities:?}");
         refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 0, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(null_mut(), list, 13, 0)), INVALID_VALUE);
@@ -137,7 +137,7 @@ cases! {
         cu!(cuda, cuFlushGPUDirectRDMAWrites(target, scope))?;
         let mode = cuda_api::sys::CUoutput_mode::CU_OUT_CSV;
         refused!(cu!(cuda, cuProfilerInitialize(c"a".as_ptr(), c"b".as_ptr(), mode)), NOT_SUPPORTED);
-        // Without a profiler, there is no profile to start or stop.
+        // These calls succeed, but have no effect because no profiler is attached.
         cu!(cuda, cuProfilerStart())?;
         cu!(cuda, cuProfilerStop())?;
     }

@@ -1,4 +1,4 @@
-//! Less common questions about devices.
+//! Less common device queries.
 
 use super::cases;
 use crate::cuda::{cu, ensure, refused, same};

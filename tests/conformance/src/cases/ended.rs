@@ -1,5 +1,5 @@
-//! Handles of objects whose context has ended. A call with one of them fails, and the next correct
-//! call succeeds.
+//! Handles of objects whose context has been destroyed, reset, or released. A call with such a
+//! handle fails, and the next correct call succeeds.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -17,7 +17,7 @@ use std::ptr::{null, null_mut};
 
 const NON_BLOCKING: u32 = 1;
 
-/// The ways in which a context ends.
+/// The way in which the context of the objects ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Destroy,
@@ -25,14 +25,14 @@ enum End {
     Release,
 }
 
-/// The context that is current afterwards.
+/// The current context of the thread after the context of the objects has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Current {
     Another,
     None,
 }
 
-/// Objects of a context.
+/// Handles of objects that were created in one context.
 struct Objects {
     context: CUcontext,
     stream: CUstream,
@@ -49,7 +49,7 @@ struct Objects {
 }
 
 impl Objects {
-    /// Creates objects in the current context.
+    /// Creates one object of each kind in the current context.
     fn new(cuda: &Cuda) -> Outcome<Self> {
         let context = get!(cuda, cuCtxGetCurrent(@))?;
         let (mut stream, mut captured, mut event) = (null_mut(), null_mut(), null_mut());
@@ -108,7 +108,7 @@ impl Objects {
 
 type Call = fn(&Cuda, &Objects) -> Called;
 
-/// Calls with a stream.
+/// Calls that use a stream whose context has ended.
 const STREAM: &[Call] = &[
     |cuda, of| cu!(cuda, cuStreamSynchronize(of.stream)),
     |cuda, of| cu!(cuda, cuStreamQuery(of.stream)),
@@ -128,7 +128,7 @@ const STREAM: &[Call] = &[
 
 const CAPTURE_STATUS: CUstreamCaptureStatus = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
 
-/// Calls with an event.
+/// Calls that use an event whose context has ended.
 const EVENT: &[Call] = &[
     |cuda, of| cu!(cuda, cuEventRecord(of.event, null_mut())),
     |cuda, of| cu!(cuda, cuEventQuery(of.event)),
@@ -138,7 +138,7 @@ const EVENT: &[Call] = &[
     |cuda, of| cu!(cuda, cuEventDestroy_v2(of.event)),
 ];
 
-/// Calls with a function.
+/// Calls that use a function whose context has ended.
 const FUNCTION: &[Call] = &[
     |cuda, of| cuda.launch(of.function, [1, 1], null_mut(), &mut [null_mut(); 3]),
     |cuda, of| cu!(cuda, cuFuncGetAttribute(&mut 0, REGISTERS, of.function)),
@@ -151,7 +151,7 @@ const FUNCTION: &[Call] = &[
 const REGISTERS: CUfunction_attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
 const PREFERENCE: CUfunc_cache = CUfunc_cache::CU_FUNC_CACHE_PREFER_L1;
 
-/// Calls with memory.
+/// Calls that use memory whose context has ended.
 const MEMORY: &[Call] = &[
     |cuda, of| cu!(cuda, cuMemsetD32_v2(of.memory, 1, 1)),
     |cuda, of| cu!(cuda, cuMemcpyDtoH_v2(parameter(&[0u8; 4]), of.memory, 4)),
@@ -159,7 +159,7 @@ const MEMORY: &[Call] = &[
     |cuda, of| cu!(cuda, cuMemFree_v2(of.memory)),
 ];
 
-/// Calls with other objects.
+/// Calls that use other objects whose context has ended.
 const OTHERS: &[Call] = &[
     |cuda, of| cu!(cuda, cuStreamEndCapture(of.captured, &mut null_mut())),
     |cuda, of| cu!(cuda, cuStreamDestroy_v2(of.captured)),
@@ -181,7 +181,8 @@ const OTHERS: &[Call] = &[
 
 unsafe extern "C" fn nothing(_: *mut c_void) {}
 
-/// Creates objects in a context, and ends it. Returns the objects, and a context that exists.
+/// Creates objects in a context, and then ends that context in the given way. Returns the objects,
+/// and the primary context, which is active.
 fn leftovers(cuda: &Cuda, end: End) -> Outcome<(Objects, CUcontext)> {
     let (device, primary) = cuda.primary()?;
     let mut own = null_mut();
@@ -198,8 +199,8 @@ fn leftovers(cuda: &Cuda, end: End) -> Outcome<(Objects, CUcontext)> {
     Ok((objects, primary))
 }
 
-/// Checks that each call with an object of a context that has ended fails, and doesn't affect later
-/// calls.
+/// Checks that each call with an object of an ended context fails, and that later correct calls
+/// succeed.
 fn each_call_fails(cuda: &Cuda, end: End, current: Current) -> Outcome {
     let calls = [STREAM, EVENT, FUNCTION, MEMORY, OTHERS];
     for (number, call) in calls.iter().copied().flatten().enumerate() {
@@ -225,7 +226,7 @@ fn each_call_fails(cuda: &Cuda, end: End, current: Current) -> Outcome {
 }
 
 cases! {
-    /// NVIDIA's library reads the freed objects, and crashes.
+    /// Skipped with NVIDIA's library, because it reads the freed objects and crashes.
     fn calls_with_objects_of_a_destroyed_context_fail_by_themselves(cuda) {
         if cuda.is_nvidias() {
             return Ok(());
@@ -249,8 +250,8 @@ cases! {
         each_call_fails(cuda, End::Release, Current::Another)
     }
 
-    /// The errors that NVIDIA's library mostly returns. It reads freed objects here, too, so that it
-    /// sometimes returns another error or crashes.
+    /// Checks for the errors that NVIDIA's library returns in most runs. Skipped with that library:
+    /// because it reads freed objects, it sometimes returns another error or crashes.
     fn calls_report_which_kind_of_context_has_ended(cuda) {
         if cuda.is_nvidias() {
             return Ok(());

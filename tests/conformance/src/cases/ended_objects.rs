@@ -1,4 +1,4 @@
-//! Calls on objects whose owner has ended, for every kind of object: the table in
+//! Calls on objects whose owner was destroyed or freed, for every kind of object: the table in
 //! `src/ended/native.csv`.
 
 use super::cases;

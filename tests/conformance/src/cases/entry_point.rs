@@ -11,9 +11,9 @@ type Count = unsafe extern "C" fn(*mut i32) -> CUresult;
 /// Calls `cuDeviceGetCount` by its address.
 fn count(address: *mut c_void) -> (i32, CUresult) {
     let mut count = -1;
-    // SAFETY: the callers pass the address of a function with this type.
+    // SAFETY: the callers pass the address of a `cuDeviceGetCount`, which has this type.
     let function: Count = unsafe { std::mem::transmute(address) };
-    // SAFETY: the count is written to a live variable.
+    // SAFETY: the function stores the count in a local variable.
     let result = unsafe { function(&mut count) };
     (count, result)
 }
@@ -55,7 +55,8 @@ cases! {
         let (mut table, id) = (null(), CUuuid { bytes: [1; 16] });
         refused!(cu!(cuda, cuGetExportTable(&mut table, &id)), INVALID_VALUE | NOT_FOUND);
         ensure!(table.is_null(), "an unknown table has an address");
-        // The table that CUDA's runtime uses to manage the primary context.
+        // The UUID of the private function table with which CUDA's runtime manages the primary
+        // context.
         let id = [
             0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d,
             0xf9,

@@ -1,4 +1,4 @@
-//! Events.
+//! Events: records, waits, queries, and elapsed times.
 
 use super::cases;
 use crate::cuda::{cu, ensure, get, refused, same};

@@ -1,4 +1,4 @@
-//! Functions: their module, their state, their settings, and other ways to launch them.
+//! Functions: their module, their state, their attributes, and less common ways to launch them.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -34,7 +34,7 @@ fn ones(cuda: &Cuda) -> Outcome<u64> {
     Ok(pointer)
 }
 
-/// A launch that adds 2 to the first 8 of 16 words with the value 1.
+/// A launch that adds `value` (2) to the first `count` (8) of 16 words, which have the value 1.
 struct Addition {
     function: CUfunction,
     stream: CUstream,
@@ -54,7 +54,7 @@ impl Addition {
         [parameter(&self.pointer), parameter(&self.value), parameter(&self.count)]
     }
 
-    /// Fails unless the kernel has run once.
+    /// Checks the words. Fails unless the kernel has run exactly once.
     fn check(&self, cuda: &Cuda) -> Outcome {
         cu!(cuda, cuStreamSynchronize(self.stream))?;
         same!(cuda.download::<u32>(self.pointer, 16)?, [[3u32; 8], [1; 8]].concat());

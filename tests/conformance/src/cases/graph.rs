@@ -1,4 +1,5 @@
-//! Graphs: user objects, nodes of any kind, nodes that are disabled, and their description.
+//! Graphs: user objects, nodes that `cuGraphAddNode` adds, disabled nodes, and the description of a
+//! graph.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
@@ -16,12 +17,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static DESTROYED: AtomicU32 = AtomicU32::new(0);
 
-/// Counts the destructors that have run.
+/// The destructor of a user object, which adds its argument to `DESTROYED`.
 unsafe extern "C" fn destroyed(data: *mut c_void) {
     DESTROYED.fetch_add(data.addr() as u32, Ordering::SeqCst);
 }
 
-/// Returns how many destructors have run, after giving the driver time for one more.
+/// Returns the number of destroyed user objects. Waits until it is `expected`, but not longer than
+/// a second.
 fn count(expected: u32) -> u32 {
     for _ in 0..200 {
         if DESTROYED.load(Ordering::SeqCst) == expected {
@@ -50,7 +52,7 @@ pub(super) fn node(kind: CUgraphNodeType, params: Params) -> CUgraphNodeParams {
     CUgraphNodeParams { type_: kind, reserved0: [0; 3], __bindgen_anon_1: params, reserved2: 0 }
 }
 
-/// A memset of `count` words.
+/// Returns the parameters of a node that sets `count` words.
 pub(super) fn memset(to: u64, value: u32, count: usize) -> CUgraphNodeParams {
     let memset = CUDA_MEMSET_NODE_PARAMS_v2 {
         dst: to,
@@ -66,7 +68,7 @@ pub(super) fn memset(to: u64, value: u32, count: usize) -> CUgraphNodeParams {
     node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET, params)
 }
 
-/// The parameters of a kernel node that runs one thread.
+/// Returns the parameters of a kernel node that runs one thread.
 pub(super) fn one_thread(
     function: CUfunction,
     parameters: &mut [*mut c_void],
@@ -84,7 +86,7 @@ pub(super) fn one_thread(
     }
 }
 
-/// A launch of one thread.
+/// Returns the generic node parameters of a kernel that runs one thread.
 pub(super) fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
     let mut params = Params { reserved1: [0; 29] };
     params.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
@@ -120,7 +122,7 @@ pub(super) fn empty(cuda: &Cuda, graph: CUgraph, after: &[CUgraphNode]) -> Outco
     Ok(get!(cuda, cuGraphAddEmptyNode(@, graph, after.as_ptr(), after.len()))?)
 }
 
-/// A copy of contiguous bytes of device memory.
+/// Returns the parameters of a copy of contiguous bytes of device memory.
 pub(super) fn copy(to: u64, from: u64, bytes: usize) -> CUDA_MEMCPY3D {
     CUDA_MEMCPY3D {
         srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
@@ -138,7 +140,7 @@ pub(super) fn copy(to: u64, from: u64, bytes: usize) -> CUDA_MEMCPY3D {
     }
 }
 
-/// Adds a copy node in the current context.
+/// Adds a node that performs a copy in the current context.
 pub(super) fn add_copy(
     cuda: &Cuda,
     graph: CUgraph,
@@ -176,7 +178,8 @@ cases! {
         cu!(cuda, cuUserObjectRelease(object, 1))?;
         same!(count(1), 1);
 
-        // A clone, a child graph, and an executable graph have references of their own.
+        // A clone, a child graph node, and an executable graph each hold their own references to
+        // the user object.
         let (first, object) = (graph(cuda)?, user_object(cuda, 1)?);
         refused!(cu!(cuda, cuGraphRetainUserObject(first, object, 1, 2)), INVALID_VALUE);
         refused!(cu!(cuda, cuGraphRetainUserObject(first, object, 0, 0)), INVALID_VALUE);
@@ -196,7 +199,8 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         same!(count(2), 2);
 
-        // An update replaces the references.
+        // An update releases the references of the executable graph, and retains those of the new
+        // graph.
         let (before, after) = (graph(cuda)?, graph(cuda)?);
         for graph in [before, after] {
             add(cuda, graph, &[], node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY, Params { reserved1: [0; 29] }))?;
@@ -228,7 +232,8 @@ cases! {
         let mut kind = CUgraphNodeType(77);
         cu!(cuda, cuGraphNodeGetType(first, &mut kind))?;
         same!(kind, CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET);
-        // A changed node affects later instantiations, and a changed executable node later launches.
+        // A change of a node affects only later instantiations. A change of an executable graph's
+        // node affects later launches.
         cu!(cuda, cuGraphNodeSetParams(first, &mut memset(pointer, 3, 1)))?;
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 2)?, [1, 1]);

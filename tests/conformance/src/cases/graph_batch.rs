@@ -61,14 +61,15 @@ cases! {
         same!((listed[0] as u32, listed[1], listed[2]), (WRITE_64.0, pointer + 8, 6 << 32));
         refused!(cu!(cuda, cuGraphBatchMemOpNodeGetParams(first, &mut found)), INVALID_VALUE);
 
-        // A changed node affects later instantiations, and a changed executable node later launches.
+        // A change of a node affects only later instantiations. A change of an executable graph's
+        // node affects later launches.
         let mut other = [write(WRITE_32, pointer + 20, 8), write(WRITE_64, pointer + 24, 9)];
         let other = batch(context, &mut other);
         cu!(cuda, cuGraphExecBatchMemOpNodeSetParams(exec, second, &other))?;
         cuda.upload(pointer, &[0u64; 8])?;
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 8)?, [1, 1, 0, 0, 7, 8, 9, 0]);
-        // The number of operations in an executable node can't be changed.
+        // The number of operations in an executable graph's node can't be changed.
         let mut fewer = [write(WRITE_32, pointer + 20, 8)];
         let other = batch(context, &mut fewer);
         let changed = cu!(cuda, cuGraphExecBatchMemOpNodeSetParams(exec, second, &other));

@@ -1,4 +1,4 @@
-//! Changes of child graphs in instantiated graphs, and older forms of graph calls.
+//! Changes of child graphs in instantiated graphs, and the first versions of graph calls.
 
 use super::cases;
 use super::graph::{add, graph, instantiate, memset, run};
@@ -7,7 +7,7 @@ use crate::cuda::{cu, get, refused, same};
 use cuda_api::sys::{CUgraph, CUgraphExecUpdateResult as Update};
 use std::ptr::null_mut;
 
-/// A graph that sets two words.
+/// Creates a graph that sets two words, one after the other.
 fn two(cuda: &Cuda, pointer: u64, values: [u32; 2]) -> Outcome<CUgraph> {
     let graph = graph(cuda)?;
     let first = add(cuda, graph, &[], memset(pointer, values[0], 1))?;
@@ -30,8 +30,8 @@ cases! {
         cuda.upload(pointer, &[0u32; 16])?;
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 5)?, [3, 4, 5, 6, 0]);
-        // The new graph must have the same nodes as the old one, and only a child graph node can
-        // get it.
+        // A child graph node can get only a graph with the same nodes as its present one. Other
+        // nodes can't get a graph.
         add(cuda, after, &[], memset(pointer + 16, 7, 1))?;
         let changed = cu!(cuda, cuGraphExecChildGraphNodeSetParams(exec, child, after));
         refused!(changed, INVALID_VALUE | GRAPH_EXEC_UPDATE_FAILURE);

@@ -16,7 +16,7 @@ const IF: Type = Type::CU_GRAPH_COND_TYPE_IF;
 const WHILE: Type = Type::CU_GRAPH_COND_TYPE_WHILE;
 const SWITCH: Type = Type::CU_GRAPH_COND_TYPE_SWITCH;
 
-/// The parameters of a conditional node.
+/// Returns the parameters of a conditional node.
 fn conditional(handle: u64, kind: Type, size: u32, context: CUcontext) -> CUgraphNodeParams {
     let mut params = Params { reserved1: [0; 29] };
     params.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
@@ -39,8 +39,8 @@ fn add_conditional(
     let mut node = null_mut();
     let (before, count) = (after.as_ptr(), after.len());
     cu!(cuda, cuGraphAddNode_v2(&mut node, graph, before, null(), count, &mut params))?;
-    // SAFETY: the parameters are those of a conditional node. On success, the call has stored the
-    // address of an array of as many bodies as the parameters say.
+    // SAFETY: the parameters are those of a conditional node. If the call succeeds, it stores the
+    // address of an array of `size` bodies in them.
     let bodies = unsafe {
         let params = params.__bindgen_anon_1.conditional;
         std::slice::from_raw_parts(params.phGraph_out, params.size as usize).to_vec()
@@ -48,7 +48,8 @@ fn add_conditional(
     Ok((node, bodies))
 }
 
-/// Creates a handle for a graph, with a default value if there is one.
+/// Creates a conditional handle for a graph. Without a default value, the handle's value isn't
+/// reset at launches.
 fn handle(cuda: &Cuda, graph: CUgraph, context: CUcontext, default: Option<u32>) -> Outcome<u64> {
     let (mut handle, flags) = (0, default.is_some().into());
     let default = default.unwrap_or(0);
@@ -90,14 +91,15 @@ cases! {
         let value = handle(cuda, graph, context, Some(1))?;
         let (_, bodies) =
             add_conditional(cuda, graph, &[], conditional(value, WHILE, 1, context))?;
-        // The body is captured.
+        // Capture operations into the body.
         let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         cu!(cuda, cuStreamBeginCaptureToGraph(stream, bodies[0], null(), null(), 0, mode))?;
         let mut parameters = [parameter(&pointer), parameter(&limit), parameter(&value)];
         cuda.launch(count, [1, 1], stream, &mut parameters)?;
         cu!(cuda, cuStreamEndCapture(stream, null_mut()))?;
-        // Each launch begins with the default value.
+        // Each launch starts with the default value of the handle, so the second launch runs the
+        // body, too.
         for _ in 0..2 {
             let exec = instantiate(cuda, graph)?;
             for _ in 0..2 {
@@ -135,7 +137,7 @@ cases! {
             run(cuda, exec)?;
             same!(cuda.download::<u32>(pointer + 4, 2)?, expected);
         }
-        // The executable graph doesn't need the graph.
+        // The executable graph doesn't need the graph that it was instantiated from.
         cu!(cuda, cuGraphDestroy(graph))?;
         cuda.upload(pointer, &[2, 0, 0u32])?;
         run(cuda, exec)?;
@@ -153,8 +155,8 @@ cases! {
         let first = add(cuda, graph, &[], launch(choose, &mut parameters))?;
         let (branch, bodies) =
             add_conditional(cuda, graph, &[first], conditional(outer, SWITCH, 2, context))?;
-        // The first body has a memset, and another conditional node with a kernel. The second one
-        // has a memset.
+        // The first body contains a memset, and an inner conditional node with a kernel. The second
+        // body contains a memset.
         let set = add(cuda, bodies[0], &[], memset(pointer + 4, 1, 1))?;
         let (_, within) =
             add_conditional(cuda, bodies[0], &[set], conditional(inner, IF, 1, context))?;
@@ -178,7 +180,7 @@ cases! {
         cu!(cuda, cuGraphExecNodeSetParams(exec, set, &mut memset(pointer + 4, 3, 1)))?;
         cu!(cuda, cuGraphExecNodeSetParams(exec, other, &mut memset(pointer + 12, 4, 1)))?;
         same!((results(0)?, results(1)?), (vec![3, 6, 0], vec![0, 0, 4]));
-        // An executable node can't be changed into a node of another kind.
+        // A node in an executable graph can't become a node of another type.
         let set = cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, other, &changed));
         refused!(set, INVALID_VALUE);
         let set = cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, branch, &changed));
@@ -196,7 +198,7 @@ cases! {
         }
         let value = handle(cuda, graph, context, Some(0))?;
         let mut exec = null_mut();
-        // A handle needs a node.
+        // A graph with a handle but without a conditional node for it can't be instantiated.
         let made = cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
         refused!(made, INVALID_VALUE);
         for (graph, mut params) in [
@@ -216,7 +218,7 @@ cases! {
         refused!(added, INVALID_CONTEXT);
         let (first, bodies) =
             add_conditional(cuda, graph, &[], conditional(value, IF, 1, context))?;
-        // A handle can have only one node at a time.
+        // A second conditional node can't use the same handle.
         let mut params = conditional(value, IF, 1, context);
         let added = cu!(cuda, cuGraphAddNode_v2(&mut node, graph, null(), null(), 0, &mut params));
         refused!(added, INVALID_VALUE);
@@ -225,7 +227,7 @@ cases! {
         let added = cu!(cuda, cuGraphAddChildGraphNode(&mut child, other, null(), 0, graph));
         refused!(added, NOT_SUPPORTED);
         refused!(cu!(cuda, cuGraphDestroy(bodies[0])), INVALID_VALUE);
-        // The handle of a destroyed node can be used again.
+        // When the node is destroyed, another node can use its handle.
         cu!(cuda, cuGraphDestroyNode(first))?;
         let (_, bodies) =
             add_conditional(cuda, graph, &[], conditional(value, WHILE, 1, context))?;

@@ -7,7 +7,8 @@ use cuda_api::sys::{CUDA_MEMCPY3D, CUmemorytype, CUstreamCaptureMode};
 use std::ptr::null_mut;
 
 const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
-/// More than a copy's inline data, and not a whole number of pages.
+/// The number of words in a copy. They are too many to be inlined in a command, and don't fill a
+/// whole number of pages.
 const WORDS: usize = 100_001;
 
 cases! {
@@ -30,7 +31,7 @@ cases! {
             std::hint::black_box(&mut result);
             same!((&result[..3], result[WORDS - 1]), (&[7, 7, value][..], value));
         }
-        // A graph can be destroyed while it runs.
+        // The graph is destroyed while its last launch runs. The launch still copies the data.
         source.fill(5);
         std::hint::black_box(&mut source);
         cu!(cuda, cuGraphLaunch(exec, stream))?;
@@ -52,7 +53,7 @@ cases! {
         };
         let first = add_copy(cuda, graph, &[], &up)?;
         let second = add_copy(cuda, graph, &[first], &copy(pointer + 64, pointer + 16, 16))?;
-        // Two rows of two words.
+        // Copy two rows of two words.
         let down = CUDA_MEMCPY3D {
             dstMemoryType: HOST,
             dstHost: result.as_mut_ptr().cast(),
@@ -120,7 +121,7 @@ cases! {
         cu!(cuda, cuStreamBeginCapture_v2(stream, mode))?;
         let address = host.as_ptr() as u64;
         refused!(cu!(cuda, cuMemcpyDtoDAsync_v2(pointer, address, 64, stream)), INVALID_VALUE);
-        // The failed call may have invalidated the capture.
+        // Ignore the result, because the failed copy may have invalidated the capture.
         let _ = cu!(cuda, cuStreamEndCapture(stream, &mut graph));
     }
 }

@@ -1,4 +1,5 @@
-//! Edges with data: kernels that start before the previous kernel has finished.
+//! Edge data: programmatic edges, with which a kernel can start before the previous kernel has
+//! finished.
 
 use super::cases;
 use super::graph::{graph, instantiate, launch, memset, one_thread, run};
@@ -12,7 +13,7 @@ use cuda_api::sys::{
 };
 use std::ptr::{null, null_mut};
 
-/// Edge data with this outgoing port and type.
+/// Returns edge data with this outgoing port and edge type.
 fn edge(from_port: u8, type_: u8) -> CUgraphEdgeData {
     CUgraphEdgeData { from_port, to_port: 0, type_, reserved: [0; 5] }
 }
@@ -20,7 +21,7 @@ fn edge(from_port: u8, type_: u8) -> CUgraphEdgeData {
 /// The outgoing port, the incoming port, and the type of an edge.
 type Shown = (u8, u8, u8);
 
-/// The members of edge data that matter.
+/// Returns the ports and the type in edge data, which are the members that CUDA uses.
 fn shown(data: CUgraphEdgeData) -> Shown {
     (data.from_port, data.to_port, data.type_)
 }
@@ -28,7 +29,7 @@ fn shown(data: CUgraphEdgeData) -> Shown {
 const FULL: Shown = (0, 0, 0);
 const PROGRAMMATIC: Shown = (1, 0, 1);
 
-/// Adds a node that depends on at most one other node, with this data.
+/// Adds a node. If `after` is set, the node depends on that node, with that edge data.
 fn add(
     cuda: &Cuda,
     graph: CUgraph,
@@ -41,8 +42,8 @@ fn add(
     Ok(node)
 }
 
-/// Creates a graph with two kernels that aren't connected. They change the word at the address that
-/// the function returns.
+/// Creates a graph with two kernel nodes and no edges. Returns the graph, the nodes, and the
+/// address of the word that the kernels change.
 fn two_kernels(cuda: &Cuda) -> Outcome<(CUgraph, [CUgraphNode; 2], CUdeviceptr)> {
     let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
     let (pointer, graph, value) = (cuda.alloc(64)?, graph(cuda)?, 1u32);
@@ -81,7 +82,8 @@ cases! {
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 1)?, [((5 * 2 + 1) * 2 + 2) * 2 + 3]);
 
-        // Kernels of the instantiated graph are changed and disabled.
+        // Change one kernel of the instantiated graph, and disable another one. The programmatic
+        // edges remain.
         let seven = 7u32;
         let mut parameters = [parameter(&pointer), parameter(&seven)];
         let params = one_thread(function, &mut parameters);
@@ -91,7 +93,7 @@ cases! {
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 1)?, [(5 * 2 + 7) * 2 + 3]);
 
-        // A graph whose edges have other data can't update the instantiated graph.
+        // An executable graph can't be updated from a graph with other edge data.
         let clone = get!(cuda, cuGraphClone(@, graph))?;
         let mut data: Vec<_> = edges(cuda, clone)?.iter().map(|edge| edge.2).collect();
         same!(data, [PROGRAMMATIC; 2]);
@@ -101,8 +103,8 @@ cases! {
             cuGraphGetEdges(clone, nodes.0.as_mut_ptr(), nodes.1.as_mut_ptr(), &mut nodes.2)
         );
         refused!(refused, LOSSY_QUERY);
-        // The first version of the call removes an edge whatever its data is. The second version
-        // removes only an edge with the given data.
+        // `cuGraphRemoveDependencies` removes an edge regardless of its data.
+        // `cuGraphRemoveDependencies_v2` removes only an edge with the given data.
         let ((from, to), programmatic) = ((edges(cuda, clone)?[0].0, edges(cuda, clone)?[0].1), edge(1, 1));
         cu!(cuda, cuGraphRemoveDependencies(clone, &from, &to, 1))?;
         refused!(cu!(cuda, cuGraphRemoveDependencies(clone, &from, &to, 1)), INVALID_VALUE);
@@ -115,7 +117,7 @@ cases! {
         let mut info = Default::default();
         refused!(cu!(cuda, cuGraphExecUpdate_v2(exec, clone, &mut info)), GRAPH_EXEC_UPDATE_FAILURE);
 
-        // A child graph keeps the data of its own edges.
+        // The edges in a child graph keep their data.
         let outer = self::graph(cuda)?;
         get!(cuda, cuGraphAddChildGraphNode(@, outer, null(), 0, graph))?;
         let nested = instantiate(cuda, outer)?;
@@ -153,7 +155,7 @@ cases! {
     fn edge_data_must_fit_the_nodes(cuda, primary) {
         let (graph, [kernel, other], pointer) = two_kernels(cuda)?;
         let set = add(cuda, graph, None, memset(pointer, 1, 1))?;
-        // There are no edges with these combinations of port and type.
+        // CUDA doesn't allow edges with these combinations of ports, type, and reserved bytes.
         let reserved = CUgraphEdgeData { reserved: [0, 0, 0, 0, 1], ..edge(0, 0) };
         let to_port = CUgraphEdgeData { to_port: 1, ..edge(0, 0) };
         for data in [edge(0, 1), edge(1, 0), edge(3, 0), edge(0, 2), reserved, to_port] {
@@ -205,8 +207,9 @@ cases! {
         for _ in 0..2 {
             cu!(cuda, cuLaunchKernelEx(&config, function, parameters, null_mut()))?;
         }
-        // The next launch could start when the blocks of the last one have started, but its
-        // attribute asks for a programmatic edge.
+        // Change the dependency's port, so that the next kernel may start when all blocks of the
+        // previous one have started. The next launch has an attribute that asks for an ordinary
+        // programmatic edge instead.
         let mut status = CUstreamCaptureStatus(9);
         let (mut nodes, mut data, mut count) = (null(), null(), 0);
         let (mut id, mut graph) = (0, null_mut());
@@ -214,7 +217,8 @@ cases! {
             stream, &mut status, &mut id, &mut graph, &mut nodes, &mut data, &mut count,
         ))?;
         same!(count, 1);
-        // SAFETY: the call has returned an array of one node, valid until the stream's next call.
+        // SAFETY: the call has returned an array of one node. It's valid until the next call that
+        // uses the stream.
         let mut last = unsafe { *nodes };
         let order = edge(2, 1);
         cu!(cuda, cuStreamUpdateCaptureDependencies_v2(stream, &mut last, &order, 1, 1))?;
@@ -232,7 +236,8 @@ cases! {
         let times = |value| value * 2 + 3;
         same!(cuda.download::<u32>(pointer, 1)?, [times(times(times(1)))]);
 
-        // A capture to an existing graph can begin with a programmatic edge.
+        // A capture into an existing graph can begin with a programmatic edge from one of its
+        // nodes.
         let graph = self::graph(cuda)?;
         let mut first = [parameter(&pointer), parameter(&value)];
         let first = add(cuda, graph, None, launch(function, &mut first))?;

@@ -1,4 +1,4 @@
-//! Nodes that record events or wait for them.
+//! Graph nodes that record events or wait for them.
 
 use super::cases;
 use super::graph::{empty, graph, instantiate};
@@ -9,10 +9,10 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// The number of slow functions that have finished. A case runs in a process of its own.
+/// The number of slow host functions that have finished. Each case runs in its own process.
 static FINISHED: AtomicU32 = AtomicU32::new(0);
 
-/// Gives other work time to overtake it.
+/// Adds 1 to `FINISHED` after a delay, in which work that doesn't wait for this function would run.
 unsafe extern "C" fn slow(_: *mut c_void) {
     std::thread::sleep(Duration::from_millis(150));
     FINISHED.fetch_add(1, Ordering::SeqCst);
@@ -26,8 +26,8 @@ fn stream(cuda: &Cuda) -> Outcome<CUstream> {
     Ok(get!(cuda, cuStreamCreate(@, 1))?)
 }
 
-/// Launches a graph in one stream while another stream runs a slow function and then records an
-/// event. Returns how many functions had finished when the graph had.
+/// Runs a slow host function in the first stream, records an event after it, and launches a graph
+/// in the second stream. Returns how many slow functions had finished when the graph had finished.
 fn finished(
     cuda: &Cuda,
     exec: CUgraphExec,
@@ -53,7 +53,7 @@ cases! {
         same!(found, end);
         let none = empty(cuda, graph, &[second])?;
         let exec = instantiate(cuda, graph)?;
-        // The time between two events is known only if both have been recorded.
+        // The elapsed time between two events exists only if both of them have been recorded.
         let mut time = 0.0;
         let mut recorded =
             |event| cu!(cuda, cuEventElapsedTime_v2(&mut time, start, event));
@@ -62,7 +62,8 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         recorded(end)?;
         refused!(recorded(other), INVALID_HANDLE);
-        // A changed node affects later instantiations, and a changed executable node later launches.
+        // A change of a node affects only later instantiations. A change of an executable graph's
+        // node affects later launches.
         cu!(cuda, cuGraphEventRecordNodeSetEvent(second, other))?;
         cu!(cuda, cuGraphEventRecordNodeGetEvent(second, &mut found))?;
         same!(found, other);
@@ -95,7 +96,8 @@ cases! {
         let none = empty(cuda, graph, &[node])?;
         let exec = instantiate(cuda, graph)?;
         same!(finished(cuda, exec, streams, first)?, 1);
-        // A changed node affects later instantiations, and a changed executable node later launches.
+        // A change of a node affects only later instantiations. A change of an executable graph's
+        // node affects later launches.
         cu!(cuda, cuGraphEventWaitNodeSetEvent(node, second))?;
         cu!(cuda, cuGraphEventWaitNodeGetEvent(node, &mut found))?;
         same!(found, second);

@@ -1,4 +1,4 @@
-//! Ways to instantiate graphs, and properties of executable graphs.
+//! The ways to instantiate a graph, and the properties of executable graphs.
 
 use super::cases;
 use super::graph::{add, empty, graph, instantiate, memset, run};
@@ -9,7 +9,7 @@ use cuda_api::sys::{
 };
 use std::ptr::null_mut;
 
-/// A graph whose nodes depend on each other. It can't be instantiated.
+/// Creates a graph whose nodes depend on each other in a cycle, so that it can't be instantiated.
 fn circle(cuda: &Cuda) -> Outcome<CUgraph> {
     let graph = graph(cuda)?;
     let first = empty(cuda, graph, &[])?;
@@ -60,7 +60,8 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(pointer, 3)?, [4, 4, 0]);
         cu!(cuda, cuGraphExecGetFlags(exec, &mut flags))?;
-        // The flag for the upload isn't a property of the executable graph.
+        // CU_GRAPH_INSTANTIATE_FLAG_UPLOAD only affects the instantiation, so it isn't among the
+        // flags of the executable graph.
         same!(flags, auto_free);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         params = CUDA_GRAPH_INSTANTIATE_PARAMS { flags: 0, ..given };

@@ -1,4 +1,4 @@
-//! Kernel nodes: their parameters, in both versions, and their attributes.
+//! Kernel nodes: their attributes, and both versions of their parameters.
 
 use super::cases;
 use super::graph::{add, empty, graph, instantiate, launch, one_thread, run};
@@ -10,7 +10,8 @@ use cuda_api::sys::{
 };
 use std::ptr::{null, null_mut};
 
-/// The body of a case for one version of the parameters and of the functions that use them.
+/// The body of a case that changes the parameters of kernel nodes. The arguments select the version
+/// of the parameters and the functions for that version.
 macro_rules! parameters_are_changed {
     ($cuda:ident, $params:ident, $add:ident, $get:ident, $set:ident, $set_in_exec:ident) => {{
         $cuda.primary()?;
@@ -43,10 +44,12 @@ macro_rules! parameters_are_changed {
         same!($cuda.download::<u32>(pointer, 9)?[5..], [3, 3, 3, 0]);
         cu!($cuda, $get(kernel, &mut found))?;
         same!((found.func, found.gridDimX, found.blockDimX), (function, 1, 8));
-        // SAFETY: the kernel has three parameters; the second has 32 bits, and it's aligned.
+        // SAFETY: the kernel has three parameters, so the array has three elements. The second
+        // parameter has 32 bits, and its value is aligned.
         same!(unsafe { **found.kernelParams.add(1).cast::<*const u32>() }, 3);
 
-        // A changed node affects later instantiations, and a changed executable node later launches.
+        // A change of a node affects only later instantiations. A change of an executable graph's
+        // node affects later launches.
         cu!($cuda, $set(kernel, &second))?;
         cu!($cuda, $get(kernel, &mut found))?;
         same!(found.blockDimX, 6);
@@ -62,7 +65,7 @@ macro_rules! parameters_are_changed {
         refused!(cu!($cuda, $get(other, &mut found)), INVALID_VALUE);
         refused!(cu!($cuda, $set(other, &first)), INVALID_VALUE);
         refused!(cu!($cuda, $set_in_exec(exec, other, &first)), INVALID_VALUE);
-        // This node isn't in the executable graph.
+        // `node` was added after the instantiation, so the executable graph has no node for it.
         cu!($cuda, $add(&mut node, graph, null(), 0, &first))?;
         refused!(cu!($cuda, $set_in_exec(exec, node, &first)), INVALID_VALUE);
         for exec in [exec, later] {
@@ -96,7 +99,8 @@ cases! {
         )
     }
 
-    /// Half of the changes set parameters that the node already has.
+    /// Half of the changes set parameters that the node already has, so they must not have an
+    /// effect.
     fn many_nodes_are_changed_between_launches(cuda) {
         const NODES: usize = 20;
         cuda.primary()?;
@@ -151,11 +155,12 @@ cases! {
         let mut node = null_mut();
         for params in [by_function, by_kernel] {
             cu!(cuda, cuGraphAddKernelNode_v2(&mut node, graph, null(), 0, &params))?;
-            // cudart returns the kernel that `kern` names, although it passes `func`.
+            // The query returns the kernel in `kern`, even if the program passed a function in
+            // `func`. cudart depends on this.
             let mut found = CUDA_KERNEL_NODE_PARAMS::default();
             cu!(cuda, cuGraphKernelNodeGetParams_v2(node, &mut found))?;
             same!(found.kern, kernel);
-            // The parameters that a query returns can be passed back.
+            // The parameters that a query returns can be passed to a call that sets them.
             found.blockDimX = 3;
             cu!(cuda, cuGraphKernelNodeSetParams_v2(node, &found))?;
             let mut again = CUDA_KERNEL_NODE_PARAMS::default();
@@ -189,7 +194,8 @@ cases! {
         cu!(cuda, cuGraphKernelNodeCopyAttributes(second, first))?;
         let mut found = CUstreamAttrValue { pad: [0; 64] };
         cu!(cuda, cuGraphKernelNodeGetAttribute(second, which, &mut found))?;
-        // SAFETY: the attribute's value is a window, which consists of numbers.
+        // SAFETY: the value of this attribute is an access policy window, which consists of
+        // numbers.
         let found = unsafe { found.accessPolicyWindow };
         same!((found.base_ptr as u64, found.num_bytes, found.hitRatio), (pointer, 4096, 0.5));
         same!(found.missProp, CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING);

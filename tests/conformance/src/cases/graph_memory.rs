@@ -16,7 +16,7 @@ use std::ptr::{null, null_mut};
 const AUTO_FREE: u64 = 1;
 const BYTES: usize = 4096;
 
-/// The parameters of an allocation on the first device.
+/// Returns the parameters of an allocation on the first device.
 fn request(bytes: usize) -> CUDA_MEM_ALLOC_NODE_PARAMS {
     CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: CUmemPoolProps {
@@ -49,7 +49,8 @@ fn alloc(
     Ok((node, params.dptr))
 }
 
-/// Adds a node that sets words of the graph's memory. The node must name the current context.
+/// Adds a node that sets words in memory that the graph allocates. Its parameters must name a
+/// context, because the memory's address doesn't determine one.
 fn fill(
     cuda: &Cuda,
     graph: CUgraph,
@@ -77,7 +78,8 @@ fn stream(cuda: &Cuda) -> Outcome<CUstream> {
     Ok(get!(cuda, cuStreamCreate(@, 1))?)
 }
 
-/// A graph that allocates memory, fills it with a value, and doesn't free it.
+/// Creates a graph that allocates memory, fills it with a value, and doesn't free it. Returns the
+/// graph and the memory's address.
 fn keeping(cuda: &Cuda, value: u32) -> Outcome<(CUgraph, u64)> {
     let graph = graph(cuda)?;
     let (node, pointer) = alloc(cuda, graph, &[], BYTES)?;
@@ -126,7 +128,7 @@ cases! {
             cu!(cuda, cuStreamSynchronize(stream))?;
             same!(cuda.download::<u32>(out, BYTES / 4)?, [7; BYTES / 4]);
         }
-        // A graph can be destroyed while it runs.
+        // The graph is destroyed while its last launch runs. The launch still fills the memory.
         cuda.upload(out, &[0u32; BYTES / 4])?;
         cu!(cuda, cuGraphLaunch(exec, stream))?;
         cu!(cuda, cuGraphExecDestroy(exec))?;
@@ -150,12 +152,14 @@ cases! {
         let (mut second, mut params) =
             (null_mut(), node(Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC, params));
         cu!(cuda, cuGraphAddNode(&mut second, graph, &first, 1, &mut params))?;
-        // SAFETY: the call has set the address in the parameters of the allocation.
+        // SAFETY: the call has stored the address in the parameters, which are those of an
+        // allocation node.
         let other = unsafe { params.__bindgen_anon_1.alloc.dptr };
         ensure!(other != 0 && other != pointer, "the address is {other:#x}");
         let filled = fill(cuda, graph, second, (pointer, 3, BYTES / 4))?;
         let again = fill(cuda, graph, filled, (other, 4, 25))?;
-        // Memory that isn't allocated yet doesn't determine the context.
+        // The graph's memory isn't allocated yet, so its address doesn't determine a context. A
+        // node whose parameters don't name a context is refused.
         let (mut added, mut unnamed) = (null_mut(), memset(other, 4, 25));
         let added = cu!(cuda, cuGraphAddNode(&mut added, graph, &again, 1, &mut unnamed));
         refused!(added, INVALID_VALUE);
@@ -205,7 +209,7 @@ cases! {
         cu!(cuda, cuMemFreeAsync(pointer, stream))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         run(cuda, exec)?;
-        // The memory outlives its graph.
+        // Memory that the graph allocates and doesn't free remains after the graph was destroyed.
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
         same!(cuda.download::<u32>(pointer, 2)?, [9, 9]);

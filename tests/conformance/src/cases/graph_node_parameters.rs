@@ -1,4 +1,4 @@
-//! Parameters that nodes of graphs can't have, for every type of node and call: the table in
+//! Invalid node parameters, for every type of node and every call that sets them: the table in
 //! `src/graph_nodes/native.csv`.
 
 use super::cases;

@@ -1,5 +1,5 @@
-//! Nodes that set memory, copy it, or call functions of the program, and changes of their
-//! parameters in graphs and in executable graphs.
+//! Nodes that set memory, copy it, or call host functions. Their parameters are changed in graphs
+//! and in executable graphs.
 
 use super::cases;
 use super::graph::{add_copy, copy, empty, graph, instantiate, run};
@@ -9,19 +9,19 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The arguments of the host functions so far: each call adds a decimal digit. A case runs in a
-/// process of its own.
+/// The arguments of all calls of the host functions so far, as decimal digits. The last call's
+/// argument is the last digit. Each case runs in its own process.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// Adds its argument as a digit.
+/// A host function that appends its argument to `CALLS` as a digit.
 unsafe extern "C" fn digit(argument: *mut c_void) {
     let add = |calls: usize| Some(calls * 10 + argument.addr());
     let _ = CALLS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add);
 }
 
-/// Adds the digit 9.
+/// A host function that appends the digit 9 to `CALLS`.
 unsafe extern "C" fn nine(_: *mut c_void) {
-    // SAFETY: the function doesn't dereference its argument.
+    // SAFETY: `digit` doesn't dereference its argument.
     unsafe { digit(without_provenance_mut(9)) };
 }
 
@@ -47,7 +47,8 @@ cases! {
         run(cuda, exec)?;
         same!(cuda.download::<u16>(pointer, 10)?, [3, 3, 3, 3, 3, 3, 3, 3, 0, 0]);
 
-        // A changed node affects later instantiations, and a changed executable node later launches.
+        // A change of a node affects only later instantiations. A change of an executable graph's
+        // node affects later launches.
         cu!(cuda, cuGraphMemsetNodeSetParams(node, &set(4, 6)))?;
         cu!(cuda, cuGraphMemsetNodeGetParams(node, &mut found))?;
         same!((found.value, found.width), (4, 6));

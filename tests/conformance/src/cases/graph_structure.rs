@@ -6,7 +6,7 @@ use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
 use cuda_api::sys::{CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeType as Kind};
 use std::ptr::{null, null_mut};
 
-/// The data of an ordinary edge.
+/// The edge data of an ordinary edge, which waits for the whole node.
 const ORDINARY: CUgraphEdgeData =
     CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
 
@@ -40,7 +40,7 @@ cases! {
         let mut kind = Kind(77);
         cu!(cuda, cuGraphNodeGetType(join, &mut kind))?;
         same!(kind, Kind::CU_GRAPH_NODE_TYPE_EMPTY);
-        // The copy moves the last word of each half.
+        // Two copies move the last word of each half to the start of the memory.
         let last = 4 * half as u64 - 4;
         let first = add_copy(cuda, graph, &[join], &copy(pointer, pointer + last, 4))?;
         add_copy(cuda, graph, &[first], &copy(pointer + 4, pointer + 2 * last + 4, 4))?;
@@ -106,7 +106,7 @@ cases! {
         same!(edges(cuda, graph)?, []);
         let removed = cu!(cuda, cuGraphRemoveDependencies_v2(graph, &first, &second, &ORDINARY, 1));
         refused!(removed, INVALID_VALUE);
-        // Without the edges, the order can be reversed.
+        // After all edges were removed, edges in the opposite direction can be added.
         let (from, to) = ([third, second], [second, first]);
         cu!(cuda, cuGraphAddDependencies(graph, from.as_ptr(), to.as_ptr(), 2))?;
         let exec = instantiate(cuda, graph)?;
@@ -131,7 +131,7 @@ cases! {
         }
         let (other, mut none) = (self::graph(cuda)?, null_mut());
         refused!(cu!(cuda, cuGraphNodeFindInClone(&mut none, second, other)), INVALID_VALUE);
-        // This node didn't exist yet when the graph was cloned.
+        // `later` was added after the graph was cloned, so the clone has no node for it.
         let later = add(cuda, graph, &[], memset(pointer, 3, 1))?;
         refused!(cu!(cuda, cuGraphNodeFindInClone(&mut none, later, clone)), INVALID_VALUE);
         for graph in [graph, clone, other] {

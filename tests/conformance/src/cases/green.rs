@@ -1,4 +1,4 @@
-//! Green contexts: parts of a device's SMs.
+//! Green contexts, each of which can use a part of a device's SMs.
 
 use super::cases;
 use crate::cuda::{Cuda, DefaultStream, Outcome, cu, ensure, get, parameter, refused, same};
@@ -21,18 +21,19 @@ const DEFAULT_STREAM: u32 = 1;
 const BYTES: usize = 1 << 20;
 
 fn sms(resource: &CUdevResource) -> CUdevSmResource {
-    // SAFETY: all variants of the union are plain bytes, of which every value is valid.
+    // SAFETY: every member of the union consists of plain integers and bytes, for which all bit
+    // patterns are valid.
     unsafe { resource.__bindgen_anon_1.sm }
 }
 
-/// Returns all SMs of the device.
+/// Returns the resource that consists of all SMs of the device.
 fn all(cuda: &Cuda, device: i32) -> Outcome<CUdevResource> {
     let mut all = NONE;
     cu!(cuda, cuDeviceGetDevResource(device, &mut all, SM))?;
     Ok(all)
 }
 
-/// Splits off a group that is as small as possible. Returns the group and the other SMs.
+/// Splits off the smallest possible group of SMs. Returns the group and the remaining SMs.
 fn group(cuda: &Cuda, whole: &CUdevResource) -> Outcome<(CUdevResource, CUdevResource)> {
     let (mut group, mut rest, mut count) = (NONE, NONE, 1);
     cu!(cuda, cuDevSmResourceSplitByCount(&mut group, &mut count, whole, &mut rest, 0, 1))?;
@@ -47,7 +48,7 @@ fn create(cuda: &Cuda, device: i32, resource: &CUdevResource) -> Outcome<CUgreen
     Ok(green)
 }
 
-/// Returns the number of SMs of a green context.
+/// Returns the number of SMs that a green context has.
 fn count(cuda: &Cuda, green: CUgreenCtx) -> Outcome<u32> {
     let mut own = NONE;
     cu!(cuda, cuGreenCtxGetDevResource(green, &mut own, SM))?;
@@ -76,7 +77,7 @@ cases! {
         let size = sms(&first).smCount;
         ensure!(size >= 1 && size < total, "a group has {size} of {total} SMs");
         same!(sms(&rest).smCount, total - size);
-        // As many groups as possible.
+        // Split the device into as many groups as possible.
         let (mut groups, mut made) = (vec![NONE; counted as usize], counted);
         let to = groups.as_mut_ptr();
         cu!(cuda, cuDevSmResourceSplitByCount(to, &mut made, &whole, null_mut(), 0, 1))?;
@@ -114,7 +115,7 @@ cases! {
         refused!(cu!(cuda, cuGreenCtxCreate(&mut green, descriptor, device, 0)), INVALID_VALUE);
         cu!(cuda, cuGreenCtxCreate(&mut green, descriptor, device, DEFAULT_STREAM))?;
         same!(count(cuda, green)?, sms(&first).smCount);
-        // Groups of one split don't overlap, so a green context can have several.
+        // Groups from one split don't overlap, so one green context can have several of them.
         let mut both = [first, rest];
         cu!(cuda, cuDevResourceGenerateDesc(&mut descriptor, both.as_mut_ptr(), 2))?;
         let large = get!(cuda, cuGreenCtxCreate(@, descriptor, device, DEFAULT_STREAM))?;
@@ -155,7 +156,8 @@ cases! {
         cuda.launch(fill, [8, 128], stream, &mut parameters)?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(pointer, 1000)?, [42; 1000]);
-        // Work in the primary context waits for an event of the green context.
+        // An event that is recorded in the green context makes a stream of the primary context
+        // wait.
         let event = get!(cuda, cuEventCreate(@, 0))?;
         let copy = get!(cuda, cuStreamCreate(@, NON_BLOCKING))?;
         let second = cuda.alloc(BYTES)?;
@@ -166,7 +168,7 @@ cases! {
         cu!(cuda, cuStreamWaitEvent(copy, event, 0))?;
         cu!(cuda, cuMemcpyDtoDAsync_v2(second, pointer, BYTES, copy))?;
         cu!(cuda, cuEventRecord(event, copy))?;
-        // Later work in the green context waits for the copy.
+        // `cuGreenCtxWaitEvent` makes later work in the green context wait for the copy.
         cu!(cuda, cuGreenCtxWaitEvent(green, event))?;
         cu!(cuda, cuMemsetD8Async(pointer, 9, BYTES, stream))?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -195,7 +197,7 @@ cases! {
         same!(of_stream, green);
         let pointer = cuda.alloc(BYTES)?;
         if cuda.default_stream() == DefaultStream::PerThread {
-            // A green context has no default stream for each thread.
+            // A green context has no per-thread default streams.
             let filled = cu!(cuda, cuMemsetD8Async(pointer, 3, BYTES, null_mut()));
             refused!(filled, INVALID_HANDLE);
             refused!(cu!(cuda, cuMemsetD8_v2(pointer, 3, BYTES)), INVALID_HANDLE);
@@ -205,8 +207,8 @@ cases! {
             same!(cuda.download::<u8>(pointer, BYTES)?, vec![4; BYTES]);
             return Ok(());
         }
-        // A memset in the default stream, then one in a created stream. The downloads wait for
-        // them.
+        // Fill the memory in the default stream, and later in a created stream. Each download must
+        // see the last value.
         cu!(cuda, cuMemsetD8Async(pointer, 3, BYTES, null_mut()))?;
         same!(cuda.download::<u8>(pointer, BYTES)?, vec![3; BYTES]);
         cu!(cuda, cuMemsetD8Async(pointer, 4, BYTES, stream))?;
@@ -224,7 +226,7 @@ cases! {
         }
         cu!(cuda, cuStreamDestroy_v2(stream))?;
         cu!(cuda, cuCtxSetCurrent(context))?;
-        // Green contexts of one split can be used at the same time.
+        // Two green contexts with groups from one split can be used at the same time.
         let other = create(cuda, device, &rest)?;
         let (one, two) = (stream_in(cuda, green)?, stream_in(cuda, other)?);
         let second = cuda.alloc(BYTES)?;

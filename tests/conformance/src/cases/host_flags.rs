@@ -1,4 +1,4 @@
-//! Every value of the flags of host memory: the table in `src/host_flags/native.csv`.
+//! All values of the flags of host memory: the table in `src/host_flags/native.csv`.
 
 use super::cases;
 use crate::host_flags::TABLE;

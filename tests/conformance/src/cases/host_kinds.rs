@@ -1,4 +1,5 @@
-//! Registered memory of each kind: copies, kernels, other processes that share it, and forks.
+//! Registered host memory of each kind, such as private, shared, and static memory. It's used by
+//! copies, kernels, forked children, and other processes that share it.
 
 use super::cases;
 use crate::cuda::parameter;
@@ -10,15 +11,15 @@ use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 
-/// The size of an area in words, and the part of it that is registered: whole pages and parts of two
-/// others.
+/// The number of words in an area of memory. Only [`REGISTERED`] is registered: two whole pages,
+/// and parts of the pages before and after them.
 const WORDS: usize = 5 * 1024;
 const REGISTERED: std::ops::Range<usize> = 1000..4500;
 
 #[repr(align(4096))]
 struct Static(UnsafeCell<[u32; WORDS]>);
 
-// SAFETY: only one case uses each of the variables.
+// SAFETY: each of the variables is used by only one case, on one thread.
 unsafe impl Sync for Static {}
 
 static ZEROS: Static = Static(UnsafeCell::new([0; WORDS]));
@@ -33,10 +34,11 @@ fn map(flags: i32, file: Option<&OwnedFd>) -> Outcome<*mut u32> {
     Ok(at.cast())
 }
 
-/// Returns the file that a function has opened, with the size of an area.
+/// Takes ownership of a new file descriptor, and sets the file's size to that of an area.
 fn sized(fd: i32) -> Outcome<OwnedFd> {
     ensure!(fd >= 0, "cannot create a file: {}", std::io::Error::last_os_error());
-    // SAFETY: the descriptor is new, and ftruncate takes no pointers.
+    // SAFETY: the descriptor was just created, so nothing else owns it. ftruncate accepts any
+    // descriptor.
     let (file, done) = unsafe { (OwnedFd::from_raw_fd(fd), libc::ftruncate(fd, WORDS as i64 * 4)) };
     ensure!(done == 0, "ftruncate: {}", std::io::Error::last_os_error());
     Ok(file)
@@ -47,20 +49,21 @@ fn memfd() -> Outcome<OwnedFd> {
     sized(unsafe { libc::memfd_create(c"kinds".as_ptr(), libc::MFD_CLOEXEC) })
 }
 
-/// A child that checks and changes the memory after the parent has changed it.
+/// A forked child that checks and changes memory when the parent lets it continue.
 struct Child {
     pid: libc::pid_t,
     go: std::fs::File,
 }
 
 impl Child {
-    /// Forks. The child sees `expected` in the registered words, and writes other values.
+    /// Forks a child. When the child continues, it checks that each registered word is `expected`,
+    /// and overwrites the words with 77.
     fn fork(at: *mut u32, expected: u32) -> Outcome<Self> {
         let mut ends = [0; 2];
         // SAFETY: the array has two elements.
         ensure!(unsafe { libc::pipe(ends.as_mut_ptr()) } == 0, "cannot create a pipe");
-        // SAFETY: the descriptors are new, and the child calls only functions that are allowed
-        // after a fork.
+        // SAFETY: the pipe's descriptors are new, so nothing else owns them. The child calls only
+        // functions that glibc allows after a fork, including malloc.
         unsafe {
             let pid = libc::fork();
             ensure!(pid >= 0, "cannot fork");
@@ -76,10 +79,10 @@ impl Child {
     }
 
     fn run(at: *mut u32, expected: u32) -> bool {
-        // The child can allocate memory.
+        // Check that the child can allocate memory.
         drop(std::hint::black_box(vec![1u8; 100_000]));
         let words = REGISTERED.map(|index| at.wrapping_add(index));
-        // SAFETY: the area has these words, and this process has one thread.
+        // SAFETY: the area contains these words, and the child has only this thread.
         words.fold(true, |right, word| unsafe {
             let found = word.read_volatile();
             word.write_volatile(77);
@@ -87,28 +90,30 @@ impl Child {
         })
     }
 
-    /// Lets the child continue, and waits until it has ended.
+    /// Lets the child continue, and waits for it to exit. Fails if the child found other values.
     fn finish(mut self) -> Outcome {
         self.go.write_all(b"!").map_err(|error| Failure::new(error.to_string()))?;
         let mut status = 0;
-        // SAFETY: the child is this process's.
+        // SAFETY: the process ID is that of this process's child, and the status is stored in a
+        // local variable.
         let ended = unsafe { libc::waitpid(self.pid, &mut status, 0) };
         ensure!(ended == self.pid && status == 0, "the child ended with status {status:#x}");
         Ok(())
     }
 }
 
-/// Registers memory, and checks it. `other` is another mapping of the same file, if there is one.
+/// Registers memory of one kind, and checks that all accesses to it see the right values. If the
+/// memory is shared, `other` is another mapping of the same file.
 fn check(cuda: &Cuda, at: *mut u32, other: Option<*mut u32>) -> Outcome {
     cuda.primary()?;
     let (_, add) = cuda.kernel(FILL, c"add")?;
     let pointer = cuda.alloc(WORDS * 4)?;
     let fill = |value: u32| {
-        // SAFETY: the area has these words, and nothing else uses them now.
+        // SAFETY: the area contains these words, and no other thread or child uses them now.
         (0..WORDS).for_each(|index| unsafe { at.add(index).write_volatile(value) });
     };
     let seen = |at: *mut u32, index: usize| {
-        // SAFETY: as above.
+        // SAFETY: the area contains these words, and no other thread or child writes them now.
         unsafe { at.add(index).read_volatile() }
     };
     let host = at.wrapping_add(REGISTERED.start).cast();
@@ -119,7 +124,7 @@ fn check(cuda: &Cuda, at: *mut u32, other: Option<*mut u32>) -> Outcome {
         cu!(cuda, cuMemHostRegister_v2(host, REGISTERED.len() * 4, 2))?;
         same!([0, first, last, WORDS - 1].map(|index| seen(at, index)), [5; 4]);
         cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
-        // The device reads what the program writes, with a copy and with a kernel.
+        // The device must read the values that the program has written, in a copy and in a kernel.
         fill(6);
         cu!(cuda, cuMemcpyHtoDAsync_v2(pointer, host, REGISTERED.len() * 4, null_mut()))?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -134,7 +139,8 @@ fn check(cuda: &Cuda, at: *mut u32, other: Option<*mut u32>) -> Outcome {
         cu!(cuda, cuCtxSynchronize())?;
         let values = [first - 1, first, last, last + 1].map(|index| seen(at, index));
         same!(values, [6, 7, 7, 6]);
-        // The program and a process that shares the memory read what a copy writes.
+        // The program must read the values that a copy has written. So must a process that shares
+        // the memory.
         cu!(cuda, cuMemsetD32_v2(pointer, 8, REGISTERED.len()))?;
         cu!(cuda, cuMemcpyDtoHAsync_v2(host, pointer, REGISTERED.len() * 4, null_mut()))?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -148,8 +154,8 @@ fn check(cuda: &Cuda, at: *mut u32, other: Option<*mut u32>) -> Outcome {
             cu!(cuda, cuCtxSynchronize())?;
             same!(cuda.download::<u32>(pointer, 1)?, [77]);
         }
-        // A child has the values from before the fork, unless the memory is shared. Then it has the
-        // values that the parent and the device have written since.
+        // In a forked child, private memory has the values from before the fork. Shared memory has
+        // the values that the parent and the device have written since.
         fill(9);
         let child = Child::fork(at, if other.is_some() { 12 } else { 9 })?;
         fill(11);
@@ -214,7 +220,7 @@ cases! {
         let at = map(libc::MAP_PRIVATE, Some(&file))?;
         check(cuda, at, None)?;
         let fresh = map(libc::MAP_SHARED, Some(&file))?;
-        // SAFETY: the mapping has this word.
+        // SAFETY: the mapping contains this word.
         same!(unsafe { fresh.add(REGISTERED.start).read() }, 0);
     }
 

@@ -26,7 +26,7 @@ cases! {
         ensure!(seen.iter().all(|byte| *byte == 5), "the copy didn't arrive");
         let mut flags = 7;
         cu!(cuda, cuMemHostGetFlags(&mut flags, host))?;
-        // The flags that the program asked for, and DEVICEMAP.
+        // The reported flags are those that the program asked for (none) and DEVICEMAP (2).
         same!(flags, 2);
         refused!(cu!(cuda, cuMemHostGetFlags(null_mut(), host)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemHostUnregister(host)), INVALID_VALUE);
@@ -37,7 +37,8 @@ cases! {
         refused!(cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0x8000)), INVALID_VALUE);
     }
 
-    /// Small allocations may share pages that the driver pinned for several of them.
+    /// The driver may allocate several small allocations in the same pinned pages. Their contents
+    /// must still be separate.
     fn small_allocations_of_host_memory_are_separate(cuda, primary) {
         let stream = null_mut();
         let source = cuda.alloc(70_000)?;
@@ -87,7 +88,7 @@ cases! {
             refused!(cu!(cuda, cuMemHostGetFlags(&mut flags, host)), INVALID_VALUE);
             ensure!((index + 1..200).step_by(2).all(is_good), "freeing {index} changed another one");
         }
-        // New allocations don't overlap those that are left.
+        // New allocations must not overlap the allocations that haven't been freed.
         for _ in 0..100 {
             let host = get!(cuda, cuMemHostAlloc(@, 4096, 0))?;
             // SAFETY: the memory was just allocated.
@@ -96,7 +97,7 @@ cases! {
         ensure!((1..200).step_by(2).all(is_good), "two allocations overlap");
     }
 
-    /// A call that frees memory waits for the work that uses it, in any stream.
+    /// `cuMemFreeHost` must wait until the work that uses the memory has finished, in any stream.
     fn freeing_host_memory_waits_for_its_use(cuda, primary) {
         let stream = get!(cuda, cuStreamCreate(@, 1))?;
         let (mut host, source) = (null_mut(), cuda.alloc(1 << 20)?);
@@ -142,7 +143,7 @@ cases! {
         refused!(cu!(cuda, cuMemHostRegister_v2(null_mut(), 4096, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemHostRegister_v2(at, 0, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemHostRegister_v2(at, 4096, 0x8000)), INVALID_VALUE);
-        // The first form works, too.
+        // The first version of the call works, too.
         cu!(cuda, cuMemHostRegister(at, 4096, 0))?;
         cu!(cuda, cuMemHostUnregister(at))?;
         refused!(cu!(cuda, cuMemHostRegister(at, 0, 0)), INVALID_VALUE);
@@ -156,7 +157,9 @@ cases! {
         }
         let managed = get!(cuda, cuMemAllocManaged(@, pages, 1))?;
         let device = get!(cuda, cuMemAlloc_v2(@, pages))?;
-        // All of it, parts of it, and ranges that begin before it or end behind it.
+        // Each element is the first page of a range relative to the memory's start, and its number
+        // of pages. The ranges contain all of the memory, a part of it, or pages before or after
+        // it.
         let ranges = &[(0, 4), (0, 1), (1, 1), (3, 2), (-1, 2), (-1, 6)][..];
         let pinned = hosts.map(|host| (host as u64, ranges));
         for (start, ranges) in pinned.into_iter().chain([(managed, &ranges[..2]), (device, &ranges[..1])]) {
@@ -180,8 +183,8 @@ cases! {
         let mut area = Box::new([Page([1; 4096]), Page([1; 4096]), Page([1; 4096])]);
         let host = area.as_mut_ptr().cast::<u8>();
         let at = |offset: usize| host.wrapping_add(offset).cast();
-        // The first three buffers share the first page. The fourth one is in the last page, as is
-        // the end of the third one.
+        // The first three buffers have parts in the first page. The third buffer ends in the second
+        // page, and the fourth is in the last one.
         let buffers = [(64, 936), (1000, 3000), (4000, 6000), (10_000, 100)];
         let mut devices = [0; 4];
         for (index, (offset, len)) in buffers.into_iter().enumerate() {
@@ -201,7 +204,7 @@ cases! {
             same!((start, size), (at(offset) as u64, len));
         }
 
-        // A copy from the device, a memset, and a kernel reach the last bytes of each buffer.
+        // A copy from the device, a memset, and a kernel write the last bytes of each buffer.
         let pointer = cuda.alloc(4096)?;
         cu!(cuda, cuMemsetD8_v2(pointer, 2, 4096))?;
         let stream = null_mut();
@@ -224,7 +227,7 @@ cases! {
         };
         ensure!(seen() == expected, "a buffer doesn't contain what was written to it");
 
-        // Each buffer works after the others were unregistered.
+        // The buffers are unregistered one by one. Those that are still registered must still work.
         for index in [2, 0, 3, 1] {
             let ((offset, len), device) = (buffers[index], devices[index]);
             cu!(cuda, cuMemsetD8Async(device, 6 + index as u8, len, stream))?;
@@ -238,7 +241,7 @@ cases! {
         }
         ensure!(seen() == expected, "the buffers differ after they were unregistered");
 
-        // A page can contain many registered buffers.
+        // A page can contain many small registered buffers.
         for offset in (0..4096).step_by(64) {
             cu!(cuda, cuMemHostRegister_v2(at(offset), 64, 0))?;
         }
@@ -264,7 +267,7 @@ cases! {
         let (attributes, data) = (which.as_mut_ptr(), values.as_mut_ptr());
         cu!(cuda, cuPointerGetAttributes(3, attributes, data, pointer + 100))?;
         same!((kind, ordinal, start), (CUmemorytype::CU_MEMORYTYPE_DEVICE.0, device, pointer));
-        // Memory that CUDA doesn't know has no type. That isn't an error.
+        // For memory that CUDA doesn't know, the query returns 0 as the type and succeeds.
         let local = 0u64;
         cu!(cuda, cuPointerGetAttributes(1, attributes, data, (&raw const local) as u64))?;
         same!(kind, 0);

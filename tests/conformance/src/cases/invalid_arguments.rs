@@ -30,7 +30,7 @@ cases! {
         let three = cuda_api::sys::CUDA_ARRAY3D_DESCRIPTOR { NumChannels: 3, ..floats([8, 4, 0], 0) };
         refused!(cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &three, 2)), INVALID_VALUE);
         refused!(cu!(cuda, cuMipmappedArrayDestroy(null_mut())), INVALID_HANDLE | INVALID_VALUE);
-        // Arrays have sparse properties only if they were created as sparse.
+        // The query of sparse properties fails for an array that wasn't created as sparse.
         let mut sparse = Default::default();
         refused!(cu!(cuda, cuArrayGetSparseProperties(&mut sparse, source)), INVALID_VALUE);
         cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &floats([8, 4, 0], 0), 2))?;

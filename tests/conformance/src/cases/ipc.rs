@@ -21,7 +21,7 @@ const INTERPROCESS: u32 = CUevent_flags::CU_EVENT_INTERPROCESS.0 | UNTIMED;
 const BYTES: usize = 4 << 20;
 const CHUNK: usize = 32 << 20;
 const FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-/// The descriptor that a peer inherits.
+/// The number of the file descriptor that a peer process inherits.
 const INHERITED: i32 = 1;
 
 pub(super) const ROLES: &[Role] = &[
@@ -56,7 +56,8 @@ fn open(cuda: &Cuda, bytes: [u8; 64]) -> Outcome<u64> {
     Ok(get!(cuda, cuIpcOpenMemHandle_v2(@, handle(bytes), LAZY))?)
 }
 
-/// Opens memory of another process, uses it before and after that process frees it, and closes it.
+/// Peer role: opens memory that another process has exported. Uses it before and after that process
+/// frees it, and closes it.
 fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = channel.receive::<64>()?;
     let size = u64::from_le_bytes(channel.receive()?) as usize;
@@ -66,7 +67,7 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let pointer = open(cuda, shared)?;
     cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(shared), LAZY))?;
     same!(other, pointer);
-    // The first version doesn't open memory again.
+    // Unlike `cuIpcOpenMemHandle_v2`, the first version fails if the memory is already open.
     refused!(cu!(cuda, cuIpcOpenMemHandle(&mut other, handle(shared), LAZY)), ALREADY_MAPPED);
     let (mut base, mut len) = (0, 0);
     cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut len, pointer + 5))?;
@@ -79,7 +80,7 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     refused!(cu!(cuda, cuIpcGetMemHandle(&mut again, pointer)), INVALID_VALUE);
     channel.signal()?;
     channel.wait()?;
-    // The other process has freed the memory.
+    // The process that exported the memory has freed it, but it stays usable here.
     same!(cuda.download::<u8>(pointer, size)?, vec![8; size]);
     cu!(cuda, cuIpcCloseMemHandle(pointer))?;
     same!(cuda.download::<u8>(pointer + 1, 1)?, [8]);
@@ -92,8 +93,8 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-/// Opens memory of another process, which is on device 1, in a context of device 0, and changes it
-/// with a kernel.
+/// Peer role: opens memory of another process in a context on device 0, although the memory is on
+/// device 1. Changes the memory with a kernel.
 fn far_opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = channel.receive::<64>()?;
     cuda.primary()?;
@@ -108,7 +109,7 @@ fn far_opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     channel.signal()
 }
 
-/// Opens memory of another process and keeps it open, without changing it.
+/// Peer role: opens memory of another process and keeps it open, without changing it.
 fn holder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = channel.receive::<64>()?;
     cuda.primary()?;
@@ -120,7 +121,7 @@ fn holder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-/// Lets a peer open an allocation of `size` bytes.
+/// Fills an allocation of `size` bytes, and lets a peer open, check, and change it.
 fn share(cuda: &Cuda, pointer: u64, size: usize) -> Outcome {
     cu!(cuda, cuMemsetD8_v2(pointer, 7, size))?;
     cu!(cuda, cuCtxSynchronize())?;
@@ -141,7 +142,7 @@ fn share(cuda: &Cuda, pointer: u64, size: usize) -> Outcome {
     peer.conclude(outcome)
 }
 
-/// Exports memory and exits while the other process uses it.
+/// Peer role: exports memory and exits while the other process uses it.
 fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cuda.primary()?;
     let pointer = cuda.alloc(BYTES)?;
@@ -151,9 +152,9 @@ fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     channel.wait()
 }
 
-/// Exports events, as many as the other process says. If an export is refused, prints the number of
-/// those before it. Keeps the events. For a test of the device's limits, which NVIDIA's library doesn't
-/// have.
+/// Peer role: exports as many events as the other process asks for, and keeps them. If an export
+/// fails, prints how many succeeded before it. This tests the device's limits; NVIDIA's library has
+/// no such limits.
 fn hoarder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let most = u32::from_le_bytes(channel.receive()?);
     cuda.primary()?;
@@ -167,7 +168,8 @@ fn hoarder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     channel.wait()
 }
 
-/// Waits for an event of another process, on the host and in a stream, and records it.
+/// Peer role: waits for an event of another process, on the host and in a stream, and then records
+/// it.
 fn waiter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = event_handle(channel.receive()?);
     let memory = channel.receive()?;
@@ -185,7 +187,7 @@ fn waiter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cu!(cuda, cuEventQuery(event))?;
     cu!(cuda, cuStreamSynchronize(stream))?;
     same!(cuda.download::<u32>(copy, 1)?, [6]);
-    // Now the other process waits for this one.
+    // After this, the other process waits for the record that this process makes.
     cu!(cuda, cuMemsetD32Async(pointer, 5, 1, stream))?;
     cu!(cuda, cuEventRecord(event, stream))?;
     channel.signal()?;
@@ -200,7 +202,7 @@ fn waiter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-/// Returns the properties of memory that can be exported as this type.
+/// Returns the properties of physical memory that can be exported as a handle of this type.
 fn exportable(kind: Handles) -> CUmemAllocationProp {
     let type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
     CUmemAllocationProp {
@@ -221,7 +223,7 @@ fn map(cuda: &Cuda, physical: u64) -> Outcome<u64> {
     Ok(pointer)
 }
 
-/// Imports physical memory from an inherited descriptor.
+/// Peer role: imports physical memory from an inherited file descriptor.
 fn importer(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cuda.primary()?;
     let (mut physical, mut other) = (0, 0);
@@ -253,8 +255,8 @@ fn importer(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-/// Exports physical memory that the program has mapped at a new address and filled. Returns the
-/// address, the memory, and the descriptor.
+/// Creates physical memory, maps it at a new address, fills it, and exports it. Returns the
+/// address, the memory's handle, and the file descriptor.
 fn export(cuda: &Cuda) -> Outcome<(u64, u64, OwnedFd)> {
     let (mut physical, mut file) = (0, -1);
     cu!(cuda, cuMemCreate(&mut physical, CHUNK, &exportable(FILE), 0))?;
@@ -262,7 +264,7 @@ fn export(cuda: &Cuda) -> Outcome<(u64, u64, OwnedFd)> {
     cu!(cuda, cuMemsetD8_v2(pointer, 3, CHUNK))?;
     cu!(cuda, cuCtxSynchronize())?;
     cu!(cuda, cuMemExportToShareableHandle((&raw mut file).cast(), physical, FILE, 0))?;
-    // SAFETY: the library has just opened the descriptor for this program.
+    // SAFETY: the call has just created the descriptor, so nothing else owns it.
     Ok((pointer, physical, unsafe { OwnedFd::from_raw_fd(file) }))
 }
 
@@ -294,7 +296,8 @@ cases! {
         cu!(cuda, cuCtxDestroy_v2(far))?;
     }
 
-    /// Small allocations may share a block of memory.
+    /// The driver may allocate several small allocations in one block, but a peer must find the
+    /// right one.
     fn a_process_opens_a_small_allocation(cuda, primary) {
         let (first, second) = (cuda.alloc(256)?, cuda.alloc(256)?);
         cu!(cuda, cuMemsetD8_v2(first, 1, 256))?;
@@ -401,7 +404,8 @@ cases! {
         })
     }
 
-    /// The descriptor keeps memory that the program has released.
+    /// An exported file descriptor keeps the physical memory alive after the program has released
+    /// its handle.
     fn a_descriptor_keeps_memory(cuda, primary) {
         leaves_free_memory(cuda, || {
             let (pointer, physical, file) = export(cuda)?;

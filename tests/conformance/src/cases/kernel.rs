@@ -37,7 +37,8 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
     }
 
-    /// A program may leave out the end of a parameter that the kernel doesn't read, as NCCL does.
+    /// If a kernel doesn't read the end of its last parameter, a program may omit that end from the
+    /// parameter buffer, as NCCL does.
     fn a_parameter_buffer_may_be_shorter_than_the_parameters(cuda, primary) {
         let (_, store) = cuda.kernel(LONG_PARAMETER, c"store")?;
         let memory = cuda.alloc(8)?;

@@ -1,4 +1,5 @@
-//! Events that launches record while their kernels run.
+//! Events that a launch records through its attributes, when its kernel has started or reached a
+//! certain point.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -20,16 +21,16 @@ const EXTERNAL: i32 = CUevent_record_flags::CU_EVENT_RECORD_EXTERNAL.0 as i32;
 const IDS: [Id; 2] =
     [Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT];
 
-/// Keeps a stream waiting until the flag at this address is set.
+/// A host function that keeps a stream waiting until the flag at this address is set.
 unsafe extern "C" fn wait_for_flag(flag: *mut c_void) {
-    // SAFETY: the case passes the address of a static variable.
+    // SAFETY: the case passes the address of a static atomic.
     let flag = unsafe { &*flag.cast::<AtomicBool>() };
     while !flag.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// An attribute that makes a launch record an event.
+/// Returns a launch attribute that makes the launch record an event.
 fn attribute(id: Id, event: CUevent, flags: i32) -> CUlaunchAttribute {
     let mut value = CUstreamAttrValue { pad: [0; 64] };
     match id {
@@ -45,7 +46,7 @@ fn attribute(id: Id, event: CUevent, flags: i32) -> CUlaunchAttribute {
     CUlaunchAttribute { id, pad: [0; 4], value }
 }
 
-/// Two streams, an event, and a kernel that doubles a word and adds 3. The word starts as 1.
+/// Two streams, an event, and a kernel that doubles a word and adds 3. The word is 1 at first.
 struct Pair {
     function: CUfunction,
     streams: [CUstream; 2],
@@ -87,8 +88,9 @@ impl Pair {
         cu!(cuda, cuLaunchKernelEx(&config, self.function, list, null_mut()))
     }
 
-    /// Captures a launch that records the event, a launch that waits for it in the other stream, and
-    /// the end of both. Returns the graph and the data of its only edge.
+    /// Captures a launch that records the event in the first stream, and a launch in the second
+    /// stream that waits for the event. Joins the streams, and ends the capture. Returns the graph,
+    /// and the data of its only edge.
     fn capture(
         &self,
         cuda: &Cuda,
@@ -122,7 +124,7 @@ cases! {
             cu!(cuda, cuLaunchHostFunc(first, Some(wait_for_flag), parameter(go)))?;
             pair.launch(cuda, 0, &mut [attribute(id, pair.event, 0)])?;
             cu!(cuda, cuStreamWaitEvent(second, pair.event, 0))?;
-            // The kernel hasn't begun.
+            // The event isn't complete, because the kernel can't start before `go` is set.
             refused!(cu!(cuda, cuEventQuery(pair.event)), NOT_READY);
             refused!(cu!(cuda, cuStreamQuery(second)), NOT_READY);
             go.store(true, Ordering::SeqCst);
@@ -131,14 +133,15 @@ cases! {
             cu!(cuda, cuStreamSynchronize(second))?;
             cu!(cuda, cuStreamSynchronize(first))?;
             same!(cuda.download::<u32>(pair.word, 1)?, [5]);
-            // Recording the event again replaces the record by the launch.
+            // Recording the event again replaces the record that the launch made.
             cu!(cuda, cuEventRecord(pair.event, second))?;
             cu!(cuda, cuEventSynchronize(pair.event))?;
             cu!(cuda, cuEventDestroy_v2(pair.event))?;
         }
     }
 
-    /// The second kernel waits for the first one itself, because it may start before the first one ends.
+    /// A kernel that waits for a programmatic event may start before the kernel that records the
+    /// event ends. Therefore, the second kernel itself waits for the first one, in its code.
     fn a_dependent_kernel_waits_for_the_kernel_of_a_programmatic_event(cuda, primary) {
         let pair = Pair::new(cuda)?;
         for at_block_start in [0, 1] {
@@ -189,8 +192,8 @@ cases! {
             same!((edge.from_port, edge.to_port), (2, 0));
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        // A launch in a stream that isn't captured records the event outside of the capture, so it
-        // can be queried.
+        // The event was recorded in a capture, so a query fails. After a launch in a stream that
+        // isn't captured has recorded the event, a query succeeds.
         refused!(cu!(cuda, cuEventQuery(pair.event)), INVALID_VALUE);
         pair.launch(cuda, 0, &mut [programmatic])?;
         cu!(cuda, cuEventSynchronize(pair.event))?;

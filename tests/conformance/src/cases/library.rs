@@ -1,4 +1,4 @@
-//! Libraries and their kernels, which belong to no context.
+//! Libraries and their kernels, which don't belong to a context.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -8,7 +8,7 @@ use cuda_api::sys::{CUfunc_cache, CUfunction_attribute as Attribute, CUkernel, C
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
-/// Loads the library of kernels.
+/// Loads a library with the kernels of the conformance tests.
 fn load(cuda: &Cuda) -> Outcome<CUlibrary> {
     let (mut library, none) = (null_mut(), (null_mut(), null_mut()));
     let image = FILL.as_ptr().cast();
@@ -92,8 +92,8 @@ cases! {
         same!((limit(function)?, limit(of_kernel)?), (4096, 4096));
         refused!(cu!(cuda, cuFuncSetAttribute(function, dynamic, -2)), INVALID_VALUE);
         same!(limit(of_kernel)?, 4096);
-        // The other handle has changed the attribute, so setting the earlier value must have an
-        // effect again.
+        // Setting the attribute through the kernel's handle has replaced the value that was set
+        // through the function's handle, so setting the same value again must have an effect.
         for _ in 0..2 {
             cu!(cuda, cuFuncSetAttribute(function, dynamic, 8192))?;
         }
@@ -148,7 +148,7 @@ cases! {
         cuda.upload(pointer, &[1u32; 16])?;
         let (value, count) = (2u32, 8u32);
         let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
-        // A kernel's handle can be launched, too.
+        // A launch accepts the handle of a library's kernel, as well as that of a function.
         for launched in [function, of_kernel, add.cast()] {
             cuda.launch(launched, [1, 16], null_mut(), &mut parameters)?;
         }

@@ -9,7 +9,8 @@ use cuda_api::sys::{CUjit_option, CUjitInputType, CUlinkState};
 use std::ffi::{CStr, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
 
-/// Calls `plus` and reads `factor`, which [`CALLED`] defines. `picked` is weak.
+/// PTX that calls the function `plus` and reads the variable `factor`, both of which [`CALLED`]
+/// defines. Its own function `picked` is weak, so `CALLED` can replace it.
 const CALLER: &CStr = c"
 .version 7.0
 .target sm_70
@@ -127,7 +128,8 @@ cases! {
         refused!(add(cuda, link, PTX, broken.to_bytes_with_nul()), INVALID_PTX);
         ensure!(log[0] != 0, "the log is empty");
         cu!(cuda, cuLinkDestroy(link))?;
-        // An undefined symbol is an error only when the link is completed.
+        // An input with an undefined symbol is accepted. The error occurs only when the link is
+        // completed.
         let link = create(cuda)?;
         add(cuda, link, PTX, CALLER.to_bytes_with_nul())?;
         let (mut image, mut size) = (null_mut(), 0);

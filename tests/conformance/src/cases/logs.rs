@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
 use std::sync::Mutex;
 
-/// The messages that the callback received.
+/// The messages that the log callback has received.
 static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 unsafe extern "C" fn logged(_: *mut c_void, level: CUlogLevel, text: *mut c_char, len: usize) {
@@ -36,7 +36,7 @@ cases! {
         size = 4096;
         cu!(cuda, cuLogsDumpToMemory(&mut iterator, to, &mut size, 0))?;
         same!(size, 0);
-        // The flags are ignored.
+        // `cuLogsCurrent` ignores its flags, even unknown ones.
         cu!(cuda, cuLogsCurrent(&mut iterator, 1))?;
         refused!(cu!(cuda, cuLogsDumpToMemory(null_mut(), to, &mut size, 1)), INVALID_VALUE);
         size = 10;

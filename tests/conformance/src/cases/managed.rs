@@ -1,4 +1,4 @@
-//! Managed memory.
+//! Managed memory: allocation, access from the host and kernels, and hints.
 
 use super::cases;
 use crate::cuda::parameter;

@@ -1,4 +1,5 @@
-//! Managed memory: hints that name a kind of location, several attributes at once, and streams.
+//! Managed memory: hints with a type of location, queries of several attributes at once, and
+//! attachment to streams.
 
 use super::cases;
 use crate::cuda::{cu, get, refused, same};
@@ -36,7 +37,7 @@ cases! {
         ];
         let (d, s, w) = (data.as_mut_ptr(), sizes.as_mut_ptr(), which.as_mut_ptr());
         cu!(cuda, cuMemRangeGetAttributes(d, s, w, 3, pointer, SIZE))?;
-        // -1 is the CPU.
+        // In these attributes, -1 means the CPU.
         same!(values, [1, -1, 0]);
         refused!(cu!(cuda, cuMemRangeGetAttributes(d, s, w, 3, pointer, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemAdvise_v2(pointer, SIZE, preferred, NOWHERE)), INVALID_VALUE | INVALID_DEVICE);

@@ -6,8 +6,9 @@ use cuda_api::sys::{CUfunction, CUlibrary, CUpointer_attribute as Attribute};
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
-/// `counter` and `table` are managed variables, `plain` isn't. `increase(amount)` adds to the counter
-/// and to the last element of the table. `locate(pointer)` stores the address of the counter.
+/// PTX in which `counter` and `table` are managed variables, and `plain` isn't. The kernel
+/// `increase(amount)` adds to the counter and to the last element of the table. The kernel
+/// `locate(pointer)` stores the address of the counter.
 const VARIABLES: &CStr = c"
 .version 7.0
 .target sm_70
@@ -37,7 +38,7 @@ const VARIABLES: &CStr = c"
 }
 ";
 
-/// Loads the library into the current context, and returns it and one of its kernels.
+/// Loads the library into the current context. Returns the library and one of its kernels.
 fn load(cuda: &Cuda, kernel: &CStr) -> Outcome<(CUlibrary, CUfunction)> {
     let (mut library, mut module, mut function) = (null_mut(), null_mut(), null_mut());
     let (image, none) = (VARIABLES.as_ptr().cast(), null_mut());
@@ -65,7 +66,7 @@ fn read(address: u64) -> u32 {
 
 /// Writes a word of managed memory as the host. The GPU must be idle.
 fn write(address: u64, value: u32) {
-    // SAFETY: as in `read`.
+    // SAFETY: the cases pass addresses in managed variables.
     unsafe { (address as *mut u32).write_volatile(value) }
 }
 
@@ -109,7 +110,7 @@ cases! {
         cuda.upload(table + 8, &[40u32, 41])?;
         cu!(cuda, cuCtxSynchronize())?;
         same!((read(table + 4), read(table + 8), read(table + 12)), (12, 40, 41));
-        // Every second word.
+        // Write every second word.
         for index in 0..1000 {
             write(table + 8 * index, index as u32);
         }

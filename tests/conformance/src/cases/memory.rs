@@ -175,7 +175,8 @@ cases! {
             cu!(cuda, cuPointerSetAttribute((&raw const value).cast(), which, pointer))?;
             let mut found = 9u32;
             cu!(cuda, cuPointerGetAttribute((&raw mut found).cast(), which, pointer))?;
-            // The attribute is a boolean, of which NVIDIA's library may write one byte.
+            // The attribute is a boolean. NVIDIA's library may write only one byte of it, so
+            // compare one byte.
             same!(found & 0xff, value);
         }
         cu!(cuda, cuMemFree_v2(managed))?;
@@ -206,7 +207,7 @@ cases! {
         let device = cuda.alloc(4096)?;
         let mut area = vec![0u8; 8 * 4096];
         let start = area.as_ptr().align_offset(4096) + 1024;
-        // One buffer ends in the middle of a page, and the next one begins there.
+        // The first buffer ends in the middle of a page, and the second one begins there.
         let (first, second) = area[start..].split_at_mut(2 * 4096);
         let mut stack = [0u8; 4096];
         for (buffer, value) in [(first, 1), (&mut second[..2 * 4096], 2), (&mut stack[..], 3)] {

@@ -1,4 +1,5 @@
-//! Mistakes that the library must survive: each gets an error, and the context still works.
+//! Invalid uses of the API that the library must survive. Each call fails with an error, and the
+//! context still works.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, parameter, refused, same};
@@ -8,8 +9,8 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// The data of a host function that calls the library, which CUDA forbids, and the results of these
-/// calls.
+/// The argument of a host function that calls the library, which CUDA forbids. The function stores
+/// the results of its calls here.
 struct Inside<'a> {
     cuda: &'a Cuda,
     memory: u64,
@@ -24,13 +25,14 @@ impl Inside<'_> {
             cu!(cuda, cuMemFree_v2(self.memory)),
             cu!(cuda, cuMemsetD32_v2(self.memory, 9, 1)),
             cu!(cuda, cuStreamCreate(&mut stream, 1)),
-            // This would wait for itself.
+            // The function runs in a stream, so without an error, this call would wait for the
+            // function itself.
             cu!(cuda, cuCtxSynchronize()),
         ];
         *self.returned.lock().unwrap_or_else(PoisonError::into_inner) = returned;
     }
 
-    /// Checks that the function has run and that no call succeeded.
+    /// Checks that the host function has run, and that none of its calls succeeded.
     fn check(&self) -> Outcome {
         let returned =
             std::mem::take(&mut *self.returned.lock().unwrap_or_else(PoisonError::into_inner));
@@ -48,11 +50,11 @@ unsafe extern "C" fn host_function(inside: *mut c_void) {
 }
 
 unsafe extern "C" fn stream_callback(_: CUstream, _: CUresult, inside: *mut c_void) {
-    // SAFETY: as above.
+    // SAFETY: the case passes an `Inside` that lives until the stream has been synchronized.
     unsafe { &*inside.cast::<Inside<'_>>() }.call_the_library();
 }
 
-/// Checks that the current context works.
+/// Checks that the current context can still be used.
 fn works(cuda: &Cuda) -> Outcome {
     let pointer = cuda.alloc(64)?;
     cu!(cuda, cuMemsetD32_v2(pointer, 3, 16))?;

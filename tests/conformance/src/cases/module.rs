@@ -1,4 +1,4 @@
-//! Modules and libraries.
+//! Modules and libraries: loading, functions, and variables.
 
 use super::cases;
 use crate::cuda::{Outcome, cu, ensure, get, parameter, refused, same};
@@ -98,7 +98,8 @@ cases! {
             Ok(pointer)
         };
         cuda.upload(step()?, &[7u32])?;
-        // The second context is created twice, the second time perhaps at the same addresses.
+        // Create the second context twice. The second time, its objects may have the same addresses
+        // as those of the first time.
         for _ in 0..2 {
             let second = get!(cuda, cuCtxCreate_v2(@, 0, device))?;
             same!(cuda.download::<u32>(step()?, 1)?, [5]);

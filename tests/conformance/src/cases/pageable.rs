@@ -1,5 +1,5 @@
-//! Long copies of pageable memory, and long registered memory. Several threads may take part in
-//! these, while the program copies, forks, and changes the memory.
+//! Long copies of pageable memory, and long registered memory. The driver may use several threads
+//! for them, while the program copies, forks, and changes the memory.
 
 use super::cases;
 use crate::cuda::{Cuda, Failure, Outcome, cu, ensure, get, same};
@@ -7,13 +7,14 @@ use cuda_api::sys::CUcontext;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes before and after a destination, which must not change.
+/// Number of bytes before and after a copy's destination, which the case checks for unwanted
+/// changes.
 const MARGIN: usize = 5000;
 const LARGEST: usize = (17 << 20) + 12_345;
 
-/// A context, in a form that other threads can use.
+/// A context handle that can be shared between threads.
 struct Shared(CUcontext);
-// SAFETY: the handle can be used on any thread.
+// SAFETY: CUDA allows any thread to use a context handle.
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -22,13 +23,13 @@ impl Shared {
     }
 }
 
-/// Returns bytes that differ from their neighbors and from those with another seed.
+/// Returns bytes that depend on their position and the seed, so that neighboring bytes differ.
 fn pattern(len: usize, seed: u64) -> Vec<u8> {
     let byte = |index| ((index as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     (0..len).map(byte).collect()
 }
 
-/// Memory from mmap, of which no page has been used yet.
+/// Newly mapped memory, whose pages haven't been accessed yet.
 struct Fresh {
     at: *mut u8,
     len: usize,
@@ -45,19 +46,20 @@ impl Fresh {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping has these bytes, and calls have returned that wrote them.
+        // SAFETY: the mapping contains these bytes, and every call that wrote them has returned.
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
     }
 }
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // SAFETY: the mapping belongs to this value.
+        // SAFETY: this value owns the mapping, and no reference to it can remain.
         unsafe { libc::munmap(self.at.cast(), self.len) };
     }
 }
 
-/// Copies bytes to the device and back, into memory that hasn't been used yet.
+/// Copies bytes to the device, and back to newly mapped memory, and compares them. `skip` is the
+/// offset of the destination in that memory.
 fn there_and_back(cuda: &Cuda, device: u64, source: &[u8], skip: usize) -> Outcome {
     let len = source.len();
     cu!(cuda, cuMemcpyHtoD_v2(device, source.as_ptr().cast(), len))?;
@@ -71,7 +73,7 @@ fn there_and_back(cuda: &Cuda, device: u64, source: &[u8], skip: usize) -> Outco
     Ok(())
 }
 
-/// Copies bytes to the device and back until `stop` is set, and at least three times.
+/// Copies bytes to the device and back repeatedly until `stop` is set, but at least three times.
 fn copy_until(
     cuda: &Cuda,
     context: &Shared,
@@ -89,9 +91,10 @@ fn copy_until(
     Ok(cu!(cuda, cuMemFree_v2(device))?)
 }
 
-/// Forks a child that checks bytes and writes to them. Returns whether the child found them.
+/// Forks a child that checks the first byte of each page and overwrites it. Returns whether the
+/// child found `expected` everywhere.
 fn child_finds(memory: &Fresh, expected: u8) -> Outcome<bool> {
-    // SAFETY: the child only accesses its memory, and exits.
+    // SAFETY: the child only accesses its copy of the memory, and exits.
     unsafe {
         let pid = libc::fork();
         ensure!(pid >= 0, "cannot fork");
@@ -110,7 +113,8 @@ fn child_finds(memory: &Fresh, expected: u8) -> Outcome<bool> {
     }
 }
 
-/// Runs `body` while other threads do.
+/// Runs `body` while `threads` threads run `work`. When `body` has returned, sets the flag that is
+/// the second argument of `work`, and waits for the threads.
 fn meanwhile<R>(
     threads: usize,
     work: impl Fn(usize, &AtomicBool) -> Outcome + Sync,
@@ -177,7 +181,8 @@ cases! {
         })
     }
 
-    /// Every byte has a value that it had during the copy.
+    /// The program changes the memory during a copy. Each byte of the copy must have a value that
+    /// the memory had.
     fn memory_may_change_during_a_copy(cuda, primary = (_, context)) {
         let context = Shared(context);
         let words: Vec<AtomicU64> = (0..1 << 20).map(|_| AtomicU64::new(0)).collect();
@@ -203,7 +208,8 @@ cases! {
         })
     }
 
-    /// While the memory is registered and unregistered, other threads copy, allocate, and exit.
+    /// The program registers, copies, and unregisters memory while other threads copy, allocate,
+    /// and exit.
     fn long_registered_memory_keeps_its_bytes(cuda, primary = (_, context)) {
         let context = Shared(context);
         let copy = |index: usize, stop: &AtomicBool| -> Outcome {
@@ -237,7 +243,7 @@ cases! {
                         before == &source[..skip] && after == &source[skip + len..],
                         "bytes beside {len} unregistered ones"
                     );
-                    // SAFETY: as above.
+                    // SAFETY: the mapping contains these bytes, and nothing else uses them now.
                     unsafe { memory.at.copy_from(source.as_ptr(), source.len()) };
                 }
             }

@@ -1,4 +1,5 @@
-//! Access from one device to the memory of another. With one device, only errors can be observed.
+//! Access from one device to the memory of another one. On a host with one device, only the errors
+//! can be checked.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -142,7 +143,7 @@ cases! {
             cu!(cuda, cuMemGetAccess(&mut flags, &location, at))?;
             Ok(Access(flags as u32))
         };
-        // Only the device that doesn't hold the memory gets access.
+        // Give access only to the device on which the memory isn't located.
         let first = CUmemAccessDesc { location: there(0), flags: read_write };
         cu!(cuda, cuMemSetAccess(at, size, &first, 1))?;
         same!((access(0)?, access(1)?), (read_write, none));

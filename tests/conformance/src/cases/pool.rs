@@ -104,7 +104,7 @@ cases! {
         let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
         cu!(cuda, cuPointerGetAttribute((&raw mut handle).cast(), which, pointer))?;
         same!(handle, own as usize);
-        // The memory stays usable after its pool has been destroyed.
+        // The allocation stays usable after the program has destroyed its pool.
         cu!(cuda, cuMemPoolDestroy(own))?;
         cu!(cuda, cuDeviceGetMemPool(&mut current, device))?;
         same!(current, default);

@@ -19,7 +19,7 @@ const NONE: Handles = Handles::CU_MEM_HANDLE_TYPE_NONE;
 const FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 const BYTES: usize = 3 << 20;
 const SMALL: usize = 512;
-/// The descriptor that a peer inherits.
+/// The number of the file descriptor that a peer process inherits.
 const INHERITED: i32 = 1;
 
 pub(super) const ROLES: &[Role] = &[
@@ -44,7 +44,7 @@ fn pool(cuda: &Cuda, kind: Handles) -> Outcome<CUmemoryPool> {
 fn exported(cuda: &Cuda, pool: CUmemoryPool) -> Outcome<OwnedFd> {
     let mut file = -1;
     cu!(cuda, cuMemPoolExportToShareableHandle((&raw mut file).cast(), pool, FILE, 0))?;
-    // SAFETY: the library has just opened the descriptor for this program.
+    // SAFETY: the call has just created the descriptor, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(file) })
 }
 
@@ -56,7 +56,7 @@ fn imported(cuda: &Cuda, file: i32) -> Outcome<CUmemoryPool> {
     Ok(get!(cuda, cuMemPoolImportFromShareableHandle(@, descriptor(file), FILE, 0))?)
 }
 
-/// Allocates memory from a pool, and fills it with a byte.
+/// Allocates memory from a pool, and fills it with the value `byte`.
 fn filled(cuda: &Cuda, pool: CUmemoryPool, bytes: usize, byte: u8) -> Outcome<u64> {
     let pointer = get!(cuda, cuMemAllocFromPoolAsync(@, bytes, pool, null_mut()))?;
     cu!(cuda, cuMemsetD8Async(pointer, byte, bytes, null_mut()))?;
@@ -64,7 +64,7 @@ fn filled(cuda: &Cuda, pool: CUmemoryPool, bytes: usize, byte: u8) -> Outcome<u6
     Ok(pointer)
 }
 
-/// Returns the data with which another process can import an allocation.
+/// Returns the data that another process needs to import an allocation.
 fn data_of(cuda: &Cuda, pointer: u64) -> Outcome<[u8; 64]> {
     let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
     cu!(cuda, cuMemPoolExportPointer(&mut data, pointer))?;
@@ -77,7 +77,8 @@ fn import(cuda: &Cuda, pool: CUmemoryPool, data: [u8; 64]) -> Outcome<u64> {
     Ok(pointer)
 }
 
-/// Imports a pool from an inherited descriptor, and then two of its allocations.
+/// Peer role: imports a pool from an inherited file descriptor, and then two allocations of the
+/// pool.
 fn importer(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cuda.primary()?;
     let (mut other, mut pointer) = (null_mut(), 0);
@@ -113,7 +114,7 @@ fn importer(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     channel.signal()
 }
 
-/// Imports a pool and an allocation before a context is current.
+/// Peer role: imports a pool and an allocation while the thread has no current context.
 fn importer_without_context(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cu!(cuda, cuInit(0))?;
     let shared = imported(cuda, INHERITED)?;
@@ -140,7 +141,7 @@ cases! {
         let small = filled(cuda, shareable, SMALL, 9)?;
         let mut data = CUmemPoolPtrExportData { reserved: [0; 64] };
         let unshared = filled(cuda, private, SMALL, 1)?;
-        // The other pool hasn't been exported yet.
+        // `private` can't be exported, and the pool of `large` hasn't been exported yet.
         for pointer in [unshared, large] {
             refused!(cu!(cuda, cuMemPoolExportPointer(&mut data, pointer)), INVALID_VALUE);
         }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static STEPS: AtomicU32 = AtomicU32::new(0);
 
-/// Appends a digit to `STEPS`.
+/// A host function that appends a digit to `STEPS`.
 unsafe extern "C" fn step(digit: *mut c_void) {
     let digit = digit as usize as u32;
     STEPS.store(STEPS.load(Ordering::SeqCst) * 10 + digit, Ordering::SeqCst);
@@ -210,7 +210,7 @@ cases! {
             refused!(cu!(cuda, cuStreamSetAttribute(stream, which, &bad)), INVALID_VALUE);
         }
 
-        // A captured kernel gets the window and the priority of its stream.
+        // A captured kernel gets the access policy window and the priority of its stream.
         let priority = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
         let mut value = CUstreamAttrValue { pad: [0; 64] };
         value.priority = -1;
@@ -239,7 +239,7 @@ cases! {
         same!(cuda.download::<u32>(pointer, 16)?, [7; 16]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
-        // An empty window has no effect.
+        // A window without bytes is valid, and has no effect.
         cu!(cuda, cuStreamSetAttribute(stream, which, &window(0, 0.0, streaming)))?;
     }
 
@@ -255,7 +255,7 @@ cases! {
         cu!(cuda, cuStreamSetAttribute(stream, which, &value))?;
         cu!(cuda, cuStreamGetPriority(stream, &mut priority))?;
         same!(priority, -1);
-        // Only some attributes are those of streams.
+        // These launch attributes aren't attributes of streams.
         for other in [2, 4, 6, 11] {
             let other = CUlaunchAttributeID(other);
             refused!(cu!(cuda, cuStreamSetAttribute(stream, other, &value)), INVALID_VALUE);

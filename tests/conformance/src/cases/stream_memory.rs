@@ -1,4 +1,4 @@
-//! Stream memory operations.
+//! Stream memory operations: writes, and waits for values.
 
 use super::cases;
 use crate::cuda::parameter;
@@ -12,7 +12,8 @@ const EQ: u32 = 1;
 const AND: u32 = 2;
 const NOR: u32 = 3;
 
-/// Returns an operation of a batch. Waits and writes have the same layout.
+/// Returns an operation for a batch. Waits and writes have the same structure, except for their
+/// type.
 fn operation(
     operation: Operation,
     address: u64,

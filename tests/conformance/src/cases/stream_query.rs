@@ -1,4 +1,4 @@
-//! Properties of streams, callbacks, and the first forms of calls for streams and events.
+//! Properties of streams, callbacks, and the first versions of calls for streams and events.
 
 use super::cases;
 use crate::cuda::{cu, ensure, get, parameter, refused, same};
@@ -10,10 +10,10 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The first word of device memory when the callback ran.
+/// The word of device memory that the callback was called with, plus the status that it got.
 static SEEN: AtomicU32 = AtomicU32::new(0);
 
-/// Records the word that `data` points to.
+/// A stream callback that stores the word at `data`, plus its status, in `SEEN`.
 unsafe extern "C" fn callback(_stream: CUstream, status: CUresult, data: *mut c_void) {
     // SAFETY: the case passes the address of a word that lives until the callback has run.
     let word = unsafe { data.cast::<u32>().read_volatile() };
@@ -62,7 +62,8 @@ cases! {
         cu!(cuda, cuMemFreeHost(host))?;
     }
 
-    /// On a driver for CUDA 12 or later, these calls need a setting of NVIDIA's kernel module.
+    /// With a driver for CUDA 12 or later, the first versions of these calls work only if a setting
+    /// of NVIDIA's kernel module enables them.
     fn the_first_forms_of_memory_operations_are_not_supported(cuda, primary) {
         let (flag, mut stream) = (cuda.alloc(64)?, null_mut());
         cu!(cuda, cuStreamCreate(&mut stream, 1))?;

@@ -1,4 +1,4 @@
-//! Surface objects, and the instructions that read and write them.
+//! Surface objects, and the instructions that access them.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
@@ -13,7 +13,7 @@ fn surface(cuda: &Cuda, source: CUarray) -> Outcome<u64> {
     Ok(get!(cuda, cuSurfObjectCreate(@, &of_array(source)))?)
 }
 
-/// Runs a kernel and returns the first word of each output.
+/// Runs a kernel with these inputs, and returns the first word of each output.
 fn words(cuda: &Cuda, name: &CStr, object: u64, inputs: &[[u32; 4]]) -> Outcome<Vec<u32>> {
     Ok(run(cuda, name, object, inputs)?.iter().map(|output| output[0]).collect())
 }

@@ -1,4 +1,4 @@
-//! When copies of contiguous bytes return, by entry point, kinds of memory, and length.
+//! When copies of contiguous bytes return, for each entry point, kinds of memory, and length.
 
 use super::cases;
 use crate::cuda::{Cuda, cu};
@@ -9,7 +9,8 @@ use std::ptr::null_mut;
 const K: usize = 1 << 10;
 const M: usize = 1 << 20;
 
-/// Lengths around the limits at which a copy may be staged in another way.
+/// Lengths of copies, around the limits at which NVIDIA's driver or ours may stage a copy in a
+/// different way.
 const ALL: &[Shape] = &[
     Shape::row(1),
     Shape::row(16 * K),
@@ -28,7 +29,7 @@ fn current(cuda: &Cuda) -> CUcontext {
     context
 }
 
-/// Describes a copy of a row between contexts.
+/// Returns the parameters of a copy of a row between contexts.
 fn peer(cuda: &Cuda, r: &Request) -> CUDA_MEMCPY3D_PEER {
     let (unified, context) = (Memory::CU_MEMORYTYPE_UNIFIED, current(cuda));
     CUDA_MEMCPY3D_PEER {

@@ -1,5 +1,6 @@
-//! When batches of copies return. Much is permitted: the source need only be read before the call
-//! returns if the program says so, and otherwise, the copies must be in the stream's order.
+//! When batches of copies return. CUDA permits much: the source must be read before the call
+//! returns only if the program asks for that. Otherwise, it suffices that the copies are in the
+//! stream's order.
 
 use super::cases;
 use crate::cuda::{Cuda, cu};
@@ -13,14 +14,15 @@ use cuda_api::sys::{
 const K: usize = 1 << 10;
 const KINDS: &[Kind] = &[Kind::Pageable, Kind::Pinned, Kind::Managed, Kind::Device];
 
-/// NVIDIA's driver reads longer pageable sources after the call, even if it may read them only
+/// The lengths of the copies. Longer ones aren't tested, because NVIDIA's driver reads longer
+/// pageable sources after the call has returned, even if the program allows it to read them only
 /// during the call.
 const SHAPES: &[Shape] = &[Shape::row(4), Shape::row(16 * K + 1), Shape::row(64 * K)];
 
 const ANY: Form =
     Form { streamed: true, sources: KINDS, destinations: KINDS, shapes: SHAPES, ..Form::ANY };
 
-/// Queues a batch of one copy.
+/// Submits a batch that consists of one copy.
 fn batch(cuda: &Cuda, r: &Request, order: Order) -> crate::cuda::Called {
     let how = CUmemcpyAttributes { srcAccessOrder: order, ..Default::default() };
     let (mut dst, mut src, mut size) = ([r.dst.address], [r.src.address], [r.shape.width]);
@@ -30,7 +32,7 @@ fn batch(cuda: &Cuda, r: &Request, order: Order) -> crate::cuda::Called {
     cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 1, a, f, 1, r.stream))
 }
 
-/// Returns a batch of one box.
+/// Returns the parameters of a batch that consists of one box.
 fn box_batch(r: &Request, order: Order) -> CUDA_MEMCPY3D_BATCH_OP {
     let operand = |ptr| {
         let type_ = Operand::CU_MEMCPY_OPERAND_TYPE_POINTER;

@@ -8,7 +8,7 @@ use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype as Memory};
 const K: usize = 1 << 10;
 const M: usize = 1 << 20;
 
-/// One row, rows without gaps, and rows with gaps, of several lengths.
+/// A short row, rows without gaps between them, and short and long rows with gaps.
 const RECTANGLES: &[Shape] =
     &[Shape::row(3), Shape { height: 16, ..Shape::row(K) }, rows(2, 3, 1), rows(20 * K, 3, 1)];
 const BOXES: &[Shape] = &[
@@ -31,7 +31,7 @@ const WITH_ARRAY: &[Kind] = &[
     Kind::Array,
 ];
 
-/// Rows with gaps between them.
+/// Returns a shape that consists of rows with gaps between them.
 const fn rows(width: usize, height: usize, depth: usize) -> Shape {
     Shape { width, height, depth, pitch: width + 61, offsets: [1, 2] }
 }

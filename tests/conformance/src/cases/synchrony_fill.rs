@@ -9,7 +9,7 @@ const K: usize = 1 << 10;
 const ROWS: &[Shape] = &[Shape::row(4), Shape::row(64 * K + 4), Shape::row((1 << 20) + 4)];
 const RECTANGLES: &[Shape] = &[Shape::row(4), rows(4, 3), rows(64 * K, 8)];
 
-/// Rows with gaps between them.
+/// Returns a shape that consists of rows with gaps between them.
 const fn rows(width: usize, height: usize) -> Shape {
     Shape { height, pitch: width + 64, ..Shape::row(width) }
 }

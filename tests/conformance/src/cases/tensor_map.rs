@@ -1,4 +1,4 @@
-//! Tensor maps.
+//! Tensor maps: valid and invalid descriptions, and their encoding.
 
 use super::cases;
 use crate::cuda::{Called, Cuda};
@@ -9,7 +9,7 @@ use cuda_api::sys::{
 };
 use std::ffi::c_void;
 
-/// Encodes a map of 64 by 64 single-precision numbers.
+/// Encodes the map of a tensor of 64 by 64 single-precision numbers.
 fn tiled(
     cuda: &Cuda,
     map: &mut CUtensorMap,
@@ -62,15 +62,17 @@ cases! {
                 }
                 ensure!(map == *first, "map {index} differs in round {round}");
             }
-            // The guest library remembers maps. It must not return a remembered map instead of an
-            // error, nor an error instead of a map.
+            // The guest library caches maps. Invalid parameters must cause an error even if a map
+            // with similar parameters is cached, and valid parameters must succeed even after an
+            // error.
             let mut map = CUtensorMap::default();
             refused!(tiled(cuda, &mut map, 8, 256, [16, 16]), INVALID_VALUE);
         }
         for index in 1..4 {
             ensure!(first[index] != first[index - 1], "maps {index} and {} are equal", index - 1);
         }
-        // Without a context, the call fails, whatever it returned before.
+        // Without a current context, the call must fail, even if the map with these parameters was
+        // encoded before.
         cu!(cuda, cuCtxSetCurrent(std::ptr::null_mut()))?;
         let mut map = CUtensorMap::default();
         refused!(tiled(cuda, &mut map, 4096, 256, [16, 16]), INVALID_CONTEXT);
@@ -78,7 +80,7 @@ cases! {
 
     fn invalid_maps_are_refused(cuda, primary) {
         let mut map = CUtensorMap::default();
-        // The address can be any multiple of 16, even null.
+        // The address of a tensor can be any multiple of 16, including null.
         tiled(cuda, &mut map, 0, 256, [16, 16])?;
         for (address, stride, boxes) in [
             (8, 256, [16, 16]),
@@ -92,7 +94,7 @@ cases! {
         }
     }
 
-    /// Maps can be encoded on devices that have no instructions for them.
+    /// A map can be encoded even if the device has no instructions that use it.
     fn a_wide_im2col_map_needs_three_dimensions(cuda, primary) {
         let mut map = CUtensorMap::default();
         let (narrow, too_narrow) = (-1, -(1 << 15) - 1);

@@ -1,5 +1,5 @@
-//! Texture objects, and the instructions that read them. The values are exact with the fractions of
-//! 8 bits that filtering uses.
+//! Texture objects, and the instructions that read them. Coordinates are chosen so that the results
+//! are exact with the 8-bit fractions that filtering uses.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, get, refused, same};
@@ -91,7 +91,7 @@ cases! {
         let mut found = CUDA_RESOURCE_VIEW_DESC::default();
         cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, first))?;
         same!((found.width, found.height), (8, 4));
-        // Without a view, the driver returns an empty one.
+        // For a texture object without a view, the driver returns an empty view and succeeds.
         cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, second))?;
         refused!(cu!(cuda, cuTexObjectGetResourceViewDesc(null_mut(), first)), INVALID_VALUE);
         destroy(cuda, &[first, second])?;
@@ -117,7 +117,7 @@ cases! {
         refuse(&good, null(), null())?;
         refuse(&of_memory(0, 8), &plain(), null())?;
         refuse(&of_rows(memory, [8, 4], 16), &plain(), null())?;
-        // A view must have a format, and the size of the array.
+        // A view must specify a format, and must have the size of the array.
         let view = of_floats([8, 4, 0]);
         let none = CUDA_RESOURCE_VIEW_DESC { format: ViewFormat::CU_RES_VIEW_FORMAT_NONE, ..view };
         for wrong in [none, of_floats([8, 2, 0]), of_floats([8, 4, 1])] {
@@ -178,7 +178,7 @@ cases! {
             destroy(cuda, &[object])?;
         }
         same!(found, [[0.0, 3.0, 3.0, 0.0], [0.0, 3.0, 0.0, 2.0], [0.0, 3.0, 3.0, 1.0]]);
-        // With linear filtering, the first and the last texel of a repeated texture are neighbors.
+        // With wrap mode and linear filtering, the first and the last texel are neighbors.
         description.filterMode = CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
         description.addressMode = [Mode::CU_TR_ADDRESS_MODE_WRAP; 3];
         let object = texture(cuda, &of_array(source), &description)?;
@@ -216,15 +216,16 @@ cases! {
         let linear = texture(cuda, &of_memory(memory, 1000), &plain())?;
         let found = run(cuda, c"fetch1d", linear, &[[0; 4], [1, 0, 0, 0], [999, 0, 0, 0]])?;
         same!([found[0][0], found[1][0], found[2][0]].map(f32::from_bits), [0.0, 1.0, 999.0]);
-        // A row has 32 elements, of which the texture shows 20.
+        // Each row has 32 elements in memory, and the texture contains the first 20 of them.
         let rows = texture(cuda, &of_rows(memory, [20, 10], 128), &filtered())?;
         let at = [[0.5, 1.5], [3.0, 2.0], [50.0, 0.5]];
         same!(sample(cuda, c"tex2d", rows, at)?, [32.0, 50.5, 19.0]);
-        // The texture shows what a program writes to the memory.
+        // The texture must return the values that a program writes to the memory after its
+        // creation.
         cuda.upload(memory + 128, &[-3f32])?;
         same!(sample(cuda, c"tex2d", rows, [at[0]])?, [-3.0]);
         destroy(cuda, &[linear, rows])?;
-        // A texture can end beyond the allocation.
+        // The size of a texture can exceed that of the allocation.
         let long = texture(cuda, &of_memory(memory, 1 << 29), &plain())?;
         let found = run(cuda, c"fetch1d", long, &[[1023, 0, 0, 0]])?;
         same!(f32::from_bits(found[0][0]), 1023.0);
@@ -287,7 +288,8 @@ cases! {
         let at = [0.0, 1.0, 2.0, 9.0].map(|level| [0.5, 0.5, level]);
         same!(sample(cuda, c"level2d", points, at)?, [0.0, 100.0, 200.0, 200.0]);
         same!(sample(cuda, c"tex2d", points, [at[3]])?, [0.0]);
-        // A distance of two texels in the first level is one texel in the second level.
+        // In the first level, neighboring points are two texels apart, which is one texel in the
+        // second level, so the second level is read.
         same!(sample(cuda, c"gradient2d", points, [[0.5, 0.5, 0.25, 0.0]])?, [100.0]);
         description.mipmapFilterMode = CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
         (description.minMipmapLevelClamp, description.maxMipmapLevelClamp) = (0.5, 1.75);
@@ -295,7 +297,8 @@ cases! {
         let at = [0.0, 1.25, 2.0].map(|level| [0.5, 0.5, level]);
         same!(sample(cuda, c"level2d", mixed, at)?, [50.0, 125.0, 175.0]);
         destroy(cuda, &[points, mixed])?;
-        // A view's size is that of the array's first level, whichever levels it shows.
+        // The size of a view must be that of the array's first level, even if the view doesn't
+        // contain that level.
         let (mut object, resource) = (0, of_mipmap(mipmap));
         let levels = CUDA_RESOURCE_VIEW_DESC {
             firstMipmapLevel: 1,

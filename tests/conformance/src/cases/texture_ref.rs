@@ -1,4 +1,4 @@
-//! Texture references and surface references, which kernels name.
+//! Texture references and surface references, which are variables that kernels refer to by name.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, get, parameter, refused, same};
@@ -14,8 +14,8 @@ use std::ptr::null_mut;
 
 const FLOAT: CUarray_format = CUarray_format::CU_AD_FORMAT_FLOAT;
 
-/// `filtered(to, x)` and `texel(to, x)` store what `image` returns. `store(x, value)` writes to
-/// `plane`.
+/// `filtered(to, x)` and `texel(to, x)` store the value of the texture reference `image` at a
+/// coordinate. `store(x, value)` writes to the surface reference `plane`.
 const KERNELS: &CStr = c"
 .version 7.0
 .target sm_70
@@ -50,8 +50,8 @@ const KERNELS: &CStr = c"
 }
 ";
 
-/// `texel_2d(to, x, y)` stores what `image` returns. NVIDIA's driver crashes if this kernel and those
-/// above are in one module.
+/// `texel_2d(to, x, y)` stores the value of the texture reference `image`. The kernel has its own
+/// module, because NVIDIA's driver crashes if it's in one module with those in [`KERNELS`].
 const ROWS: &CStr = c"
 .version 7.0
 .target sm_70
@@ -70,7 +70,7 @@ const ROWS: &CStr = c"
 }
 ";
 
-/// `level(to, level)` stores what `image` returns.
+/// `level(to, level)` stores the value of a level of the texture reference `image`.
 const LEVELS: &CStr = c"
 .version 7.0
 .target sm_70
@@ -88,7 +88,7 @@ const LEVELS: &CStr = c"
 }
 ";
 
-/// Creates an array of eight numbers.
+/// Creates an array of eight single-precision numbers.
 fn array(cuda: &Cuda) -> Outcome<CUarray> {
     let descriptor = CUDA_ARRAY3D_DESCRIPTOR {
         Width: 8,
@@ -104,12 +104,13 @@ fn array(cuda: &Cuda) -> Outcome<CUarray> {
     Ok(array)
 }
 
-/// Launches a kernel that reads `image` at `x`, and returns the result.
+/// Launches a kernel that reads `image` at the coordinate `x`, and returns the value.
 fn read<T>(cuda: &Cuda, kernel: CUfunction, to: CUdeviceptr, x: T) -> Outcome<f32> {
     read_at(cuda, kernel, to, &mut [parameter(&to), parameter(&x)])
 }
 
-/// Like `read`, with all parameters of the kernel, the first of which is `to`.
+/// Launches a kernel with these parameters, the first of which is `to`, and returns the value that
+/// it stores there.
 fn read_at(
     cuda: &Cuda,
     kernel: CUfunction,
@@ -136,7 +137,7 @@ cases! {
         cu!(cuda, cuTexRefSetFlags(image, 0))?;
         cu!(cuda, cuParamSetTexRef(filtered, CU_PARAM_TR_DEFAULT, image))?;
         same!(read(cuda, filtered, to, 2.5f32)?, 20.0);
-        // A change applies to later launches.
+        // A change of a texture reference applies to launches that follow it.
         cu!(cuda, cuTexRefSetFilterMode(image, CUfilter_mode::CU_TR_FILTER_MODE_LINEAR))?;
         same!(read(cuda, filtered, to, 3.0f32)?, 25.0);
         let found = get!(cuda, cuTexRefGetArray(@, image))?;
@@ -179,7 +180,7 @@ cases! {
         cu!(cuda, cuSurfRefSetArray(plane, array, 0))?;
         cu!(cuda, cuSurfRefGetArray(&mut found, plane))?;
         same!(found, array);
-        // Surfaces are addressed in bytes.
+        // The coordinates of surfaces are in bytes.
         let (x, value) = (12u32, 5.5f32);
         cuda.launch(store, [1, 1], null_mut(), &mut [parameter(&x), parameter(&value)])?;
         cu!(cuda, cuCtxSynchronize())?;
@@ -201,7 +202,7 @@ cases! {
     fn a_kernel_reads_rows_of_memory_through_a_texture_reference(cuda, primary) {
         let (module, texel) = cuda.kernel(ROWS, c"texel_2d")?;
         let (to, memory, pitch) = (cuda.alloc(4)?, cuda.alloc(1024)?, 64);
-        // Rows of 8 texels, and as many words between them.
+        // Each row of the texture has 8 texels in memory, followed by a gap of 8 words.
         cuda.upload(memory, &ramp(256))?;
         let (mut image, mut address) = (null_mut(), 0);
         cu!(cuda, cuModuleGetTexRef(&mut image, module, c"image".as_ptr()))?;
@@ -214,7 +215,7 @@ cases! {
         same!(address, memory);
         cu!(cuda, cuTexRefSetAddress2D_v2(image, &rows, memory + 512, pitch))?;
         same!(read_at(cuda, texel, to, parameters)?, 165.0);
-        // The address must be aligned.
+        // An address that isn't aligned is rejected.
         let unaligned = memory + 4;
         let set = cu!(cuda, cuTexRefSetAddress2D_v3(image, &rows, unaligned, pitch));
         refused!(set, INVALID_VALUE);
@@ -342,7 +343,8 @@ cases! {
         same!((address, mode.0, filter.0, number, flags), (0, 9, 9, 0, 0));
     }
 
-    /// The first versions have device pointers of 32 bits.
+    /// The first versions of these calls have 32-bit device pointers, so they fail in a context
+    /// with 64-bit pointers.
     fn first_versions_fail_in_todays_contexts(cuda) {
         let (mut image, mut offset, mut address) = (null_mut(), 0u32, 0u32);
         let rows = CUDA_ARRAY_DESCRIPTOR_v1 { Width: 8, Height: 4, Format: FLOAT, NumChannels: 1 };

@@ -1,4 +1,4 @@
-//! Threads that exit, with work in their default streams.
+//! Threads that exit while their default streams have work.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// `count(pointer)` adds 1 to a 32-bit number, atomically.
+/// `count(pointer)` adds 1 to the 32-bit word at `pointer`, atomically.
 const COUNT: &CStr = c"
 .version 7.0
 .target sm_70
@@ -24,7 +24,8 @@ const COUNT: &CStr = c"
 ";
 const THREADS: usize = 5000;
 const AT_ONCE: usize = 16;
-/// The memory that threads may leave allocated. NVIDIA's driver keeps 4 MiB.
+/// Maximum number of bytes that may stay allocated after the threads have exited. NVIDIA's driver
+/// keeps 4 MiB.
 const LEFT: usize = 64 << 20;
 
 /// Returns the handle of the calling thread's default stream.
@@ -32,13 +33,13 @@ fn own_stream() -> CUstream {
     without_provenance_mut(2)
 }
 
-/// A function and its argument, in a form that other threads can use.
+/// A kernel and its argument, which all threads can use.
 struct Work {
     context: CUcontext,
     function: CUfunction,
     counter: u64,
 }
-// SAFETY: the handles can be used on any thread.
+// SAFETY: CUDA allows any thread to use these handles.
 unsafe impl Sync for Work {}
 
 impl Work {
@@ -51,7 +52,7 @@ impl Work {
         Ok(Self { context, function, counter })
     }
 
-    /// Queues a count in the calling thread's default stream.
+    /// Launches `count` in the calling thread's default stream.
     fn queue(&self, cuda: &Cuda) -> Called {
         cu!(cuda, cuCtxSetCurrent(self.context))?;
         cuda.launch(self.function, [1, 1], own_stream(), &mut [parameter(&self.counter)])
@@ -85,7 +86,7 @@ unsafe extern "C" fn wait_for_flag(flag: *mut c_void) {
 }
 
 thread_local! {
-    /// Called when the thread exits.
+    /// Dropped when the thread exits, which calls the closure in it.
     static AT_EXIT: RefCell<Option<AtExit>> = const { RefCell::new(None) };
 }
 
@@ -139,7 +140,7 @@ cases! {
             cu!(cuda, cuEventRecord(without_provenance_mut(event_of_thread), own_stream()))
         };
         on_thread(queue)?;
-        // Another thread's stream doesn't wait for it.
+        // Work in another thread's default stream doesn't wait for the work of the exited thread.
         on_thread(|| {
             work.queue(cuda)?;
             cu!(cuda, cuStreamSynchronize(own_stream()))
@@ -168,13 +169,14 @@ cases! {
     fn destructors_of_a_thread_can_call_the_library(cuda) {
         let work = Work::new(cuda)?;
         static CALLED: AtomicU32 = AtomicU32::new(0);
-        // The destructor's closure must be 'static, but runs before the case ends.
+        // The closure must be 'static, so pass it addresses instead of references. It runs before
+        // the case ends.
         let (at, counter) = (std::ptr::from_ref(cuda).expose_provenance(), work.counter);
         let function = work.function.addr();
         on_thread(|| -> Called {
             work.queue(cuda)?;
             let at_exit = AtExit(Box::new(move || {
-                // SAFETY: the case waits until the thread has exited.
+                // SAFETY: the case waits until the thread has exited, so `cuda` still exists.
                 let cuda = unsafe { &*std::ptr::with_exposed_provenance::<Cuda>(at) };
                 let calls = || -> Called {
                     let event = get!(cuda, cuEventCreate(@, 0))?;

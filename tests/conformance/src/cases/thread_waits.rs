@@ -1,4 +1,5 @@
-//! Threads that wait, in their default streams, for work behind another thread's host function.
+//! Threads that wait, in their default streams, for work that follows another thread's host
+//! function.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -8,7 +9,8 @@ use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// More threads than the device has threads for blocking calls.
+/// A number of threads that exceeds the number of host threads that the worker has for blocking
+/// calls.
 const MANY: usize = 160;
 const LEGACY: usize = 1;
 /// The handle of the calling thread's default stream.
@@ -20,8 +22,8 @@ fn stream(handle: usize) -> CUstream {
     without_provenance_mut(handle)
 }
 
-/// A way to wait for the work in the calling thread's default stream. None of them queues anything in
-/// the legacy stream, for which other threads' streams would have to wait.
+/// A way to wait for the work in the calling thread's default stream. It must not queue work in the
+/// legacy default stream, because the streams of other threads would wait for that work.
 type Wait = fn(&Cuda, CUevent, u64) -> Called;
 
 const WAITS: [Wait; 6] = [
@@ -55,28 +57,29 @@ unsafe extern "C" fn set(flag: *mut c_void) {
 }
 
 unsafe extern "C" fn wait_for_flag(flag: *mut c_void) {
-    // SAFETY: the case drops the `AtomicBool` when the stream is empty.
+    // SAFETY: the case drops the `AtomicBool` only when the stream is empty.
     let flag = unsafe { &*flag.cast::<AtomicBool>() };
     while !flag.load(Ordering::Acquire) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Handles, in a form that all threads can use.
+/// State that all threads of the case share.
 struct Shared {
     context: CUcontext,
-    /// Recorded behind the host function.
+    /// The event that is recorded after the host function.
     behind: CUevent,
     memory: u64,
-    /// Lets the host function return.
+    /// The flag for which the host function waits before it returns.
     go: AtomicBool,
-    /// The number of threads that are about to wait.
+    /// The number of threads that have started to wait.
     waiting: AtomicUsize,
 }
-// SAFETY: the handles can be used on any thread.
+// SAFETY: CUDA allows any thread to use these handles.
 unsafe impl Sync for Shared {}
 
-/// Lets the host function return, also if the case fails, because the threads would never end.
+/// A guard that lets the host function return when it's dropped. Without it, the threads would
+/// never end if the case fails.
 struct Go<'a>(&'a AtomicBool);
 
 impl Drop for Go<'_> {
@@ -94,7 +97,7 @@ impl Shared {
         Ok(Self { context, behind, memory, go, waiting })
     }
 
-    /// Queues the host function in a stream of this thread, and waits for it.
+    /// Queues the host function in the stream with the handle `of`, and waits for it.
     fn host(&self, cuda: &Cuda, of: usize) -> Outcome {
         cu!(cuda, cuCtxSetCurrent(self.context))?;
         cu!(cuda, cuLaunchHostFunc(stream(of), Some(wait_for_flag), parameter(&self.go)))?;
@@ -106,7 +109,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Queues work behind the host function in this thread's default stream, and waits for it.
+    /// Queues work in this thread's default stream that waits for the host function, and waits for
+    /// that work.
     fn wait(&self, cuda: &Cuda, wait: Wait, flags: u32) -> Outcome {
         cu!(cuda, cuCtxSetCurrent(self.context))?;
         let event = get!(cuda, cuEventCreate(@, flags))?;
@@ -120,7 +124,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Uses the default stream of a thread that waits for nobody.
+    /// Uses this thread's default stream for work that doesn't depend on the host function.
     fn pass(&self, cuda: &Cuda) -> Outcome {
         cu!(cuda, cuCtxSetCurrent(self.context))?;
         cu!(cuda, cuMemsetD32Async(self.memory + 32, 7, 1, stream(OWN)))?;
@@ -134,7 +138,8 @@ impl Shared {
         }
     }
 
-    /// Runs the host function in a stream of one thread while others wait for it.
+    /// Runs the host function in the stream `of` of one thread, while a thread for each element of
+    /// `waits` waits for it.
     fn run(&self, cuda: &Cuda, of: usize, waits: &[(Wait, u32)]) -> Outcome {
         self.go.store(false, Ordering::Release);
         self.waiting.store(0, Ordering::Release);
@@ -142,7 +147,7 @@ impl Shared {
             let go = Go(&self.go);
             let mut threads = vec![scope.spawn(|| self.host(cuda, of))];
             let mut check = || {
-                // A thread that failed doesn't wait.
+                // If the host function's thread has failed, it never counts as waiting, so stop.
                 while self.waiting.load(Ordering::Acquire) == 0 && !threads[0].is_finished() {
                     std::thread::yield_now();
                 }
@@ -151,8 +156,11 @@ impl Shared {
                 if !threads.iter().any(|thread| thread.is_finished()) {
                     self.until_waiting(threads.len());
                 }
-                // Work in the legacy stream holds up that of all threads. So can work in other
-                // streams if there are more of them than the GPU has connections, natively too.
+                // Check that work in other default streams doesn't wait for the host function. This
+                // doesn't apply if the host function is in the legacy stream, for which all
+                // threads' streams wait. It also doesn't apply if there are more streams than the
+                // GPU has connections, because then even NVIDIA's driver delays work in other
+                // streams.
                 if of == OWN && waits.len() < MANY {
                     refused!(cu!(cuda, cuEventQuery(self.behind)), NOT_READY);
                     scope.spawn(|| self.pass(cuda)).join().expect("the thread panicked")?;
@@ -164,7 +172,8 @@ impl Shared {
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().unwrap();
             threads.into_iter().map(join).fold(checked, Outcome::and)
         })?;
-        // This uses the legacy stream, so the next round begins after work in it.
+        // The download uses the legacy default stream, so the next round starts after the work that
+        // is in it.
         same!(cuda.download::<u32>(self.memory, 2)?, [6, 5]);
         Ok(())
     }

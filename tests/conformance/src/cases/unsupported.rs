@@ -8,7 +8,7 @@ use cuda_api::sys::{
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 
-/// No process has this id, because Linux's process ids have at most 22 bits.
+/// A process ID that doesn't exist, because Linux's process IDs have at most 22 bits.
 const NOBODY: i32 = i32::MAX;
 
 cases! {
@@ -21,7 +21,8 @@ cases! {
         if cuda.attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED)? == 1 {
             exported?;
             ensure!(descriptor >= 0, "the descriptor is {descriptor}");
-            // SAFETY: the library returned the descriptor to this program, which owns it now.
+            // SAFETY: the library has created the descriptor for this program, so nothing else owns
+            // it.
             drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
         } else {
             refused!(exported, NOT_SUPPORTED);

@@ -1,4 +1,4 @@
-//! Addresses and physical memory that the program manages itself.
+//! Address ranges and physical memory that the program manages itself.
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, parameter};
@@ -11,7 +11,7 @@ use cuda_api::sys::{
 };
 use std::ptr::{null, null_mut};
 
-/// Returns the properties of memory on a device.
+/// Returns the properties of physical memory on a device.
 fn on(device: CUdevice) -> CUmemAllocationProp {
     let type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
     CUmemAllocationProp {
@@ -40,7 +40,7 @@ fn free_memory(cuda: &Cuda) -> Outcome<usize> {
 }
 
 cases! {
-    /// Grows and shrinks a segment as PyTorch does.
+    /// Grows and shrinks a segment of memory in the same way as PyTorch's allocator.
     fn segments_grow_and_shrink(cuda, primary = (device, _)) {
         let supported = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
         same!(cuda.attribute(device, supported)?, 1);
@@ -64,7 +64,7 @@ cases! {
         let used = before - free_memory(cuda)?;
         ensure!(used >= 3 * chunk, "{used} bytes are used for {chunk}");
 
-        // Copies, memsets, and kernels cross from one chunk to the next.
+        // The copies, memsets, and kernels access memory in two adjacent chunks.
         let words = 1000;
         let values: Vec<u32> = (0..words).collect();
         let start = segment + chunk as u64 - 2000;
@@ -96,7 +96,7 @@ cases! {
         cu!(cuda, cuMemGetAllocationPropertiesFromHandle(&mut of_handle, found))?;
         same!((of_handle.type_, of_handle.location), (prop.type_, prop.location));
 
-        // The memory lives as long as it's mapped.
+        // Physical memory still exists after its handle was released, because it's mapped.
         for handle in handles {
             cu!(cuda, cuMemRelease(handle))?;
         }
@@ -109,7 +109,7 @@ cases! {
         cu!(cuda, cuMemUnmap(segment + chunk as u64, 2 * chunk))?;
         cu!(cuda, cuMemAddressFree(segment, range))?;
         cu!(cuda, cuMemFree_v2(elsewhere))?;
-        // Launching the kernel may have taken a little memory.
+        // The kernel's launch may have allocated up to a chunk of memory.
         let after = free_memory(cuda)?;
         ensure!(after + chunk > before, "{before} bytes were free before, {after} after");
     }
@@ -132,7 +132,7 @@ cases! {
         refused!(cu!(cuda, cuMemSetAccess(next, size, &read_write, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemSetAccess(at, size, &read_write, 0)), INVALID_VALUE);
         cu!(cuda, cuMemSetAccess(at, size, &read_write, 1))?;
-        // The same memory at a second address.
+        // Map the same physical memory at a second address.
         cu!(cuda, cuMemMap(next, size, 0, handle, 0))?;
         cu!(cuda, cuMemSetAccess(at, 2 * size, &read_write, 1))?;
         cuda.upload(at + 8, &[1u32, 2, 3])?;

@@ -1,4 +1,5 @@
-//! Each way to wait for a stream's work, with everything that must be complete when the wait ends.
+//! All ways to wait for a stream's work. After each wait, the effects of all kinds of work must be
+//! visible.
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, get, parameter, refused, same};
@@ -8,7 +9,8 @@ use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// `counter` is a managed variable to which `increase` adds 1. `crash` writes to a wrong address.
+/// PTX in which `counter` is a managed variable and the kernel `increase` adds 1 to it. The kernel
+/// `crash` writes to an invalid address.
 const KERNELS: &CStr = c"
 .version 7.0
 .target sm_70
@@ -28,7 +30,7 @@ const KERNELS: &CStr = c"
     ret;
 }
 ";
-/// The stream's work takes at least this long, so that the wait begins before its end.
+/// Minimum duration of the work in a stream, so that a wait begins before the work has finished.
 const LONG: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +42,7 @@ enum Way {
 }
 const WAYS: [Way; 4] = [Way::Stream, Way::Event, Way::BlockingEvent, Way::Context];
 
-/// A stream, and the events for the ways to wait for it.
+/// A stream, its context, and the events with which to wait for it.
 #[derive(Clone, Copy)]
 struct Waiter {
     stream: usize,
@@ -49,7 +51,7 @@ struct Waiter {
 }
 
 impl Waiter {
-    /// Returns the null stream and one stream of each kind.
+    /// Returns a waiter for the null stream, a blocking stream, and a non-blocking stream.
     fn all(cuda: &Cuda) -> Outcome<Vec<Self>> {
         let (_, context) = cuda.primary()?;
         let mut streams: Vec<CUstream> = vec![null_mut()];
@@ -82,7 +84,7 @@ impl Waiter {
         }
     }
 
-    /// Keeps the stream busy for a while. A host function then adds 1 to a number.
+    /// Queues a host function that sleeps and then adds 1 to `number`.
     fn keep_busy(self, cuda: &Cuda, number: &AtomicU32) -> Called {
         cu!(cuda, cuLaunchHostFunc(self.stream(), Some(count), parameter(number)))
     }
@@ -107,7 +109,7 @@ cases! {
                 waiter.keep_busy(cuda, &number)?;
                 cu!(cuda, cuMemsetD32Async(device, expected, 1, waiter.stream()))?;
                 waiter.wait(cuda, way)?;
-                // SAFETY: the allocation has a page.
+                // SAFETY: the pinned allocation is at least a page long.
                 let seen = unsafe { host.cast::<u32>().read_volatile() };
                 same!((number.load(Ordering::Relaxed), seen), (expected, expected));
             }
@@ -155,7 +157,7 @@ cases! {
                 waiter.keep_busy(cuda, &number)?;
                 cuda.launch(function, [1, 1], waiter.stream(), &mut [])?;
                 waiter.wait(cuda, way)?;
-                // SAFETY: the variable has four bytes.
+                // SAFETY: the variable has four bytes, and the GPU doesn't write it now.
                 same!(unsafe { (address as *const u32).read_volatile() }, expected);
             }
         }
@@ -163,7 +165,7 @@ cases! {
 
     fn threads_that_wait_for_one_stream_all_see_its_work(cuda) {
         let number = AtomicU32::new(0);
-        // The null stream can be another one on each thread.
+        // Skip the null stream, because it can be a different stream on each thread.
         for waiter in Waiter::all(cuda)?.into_iter().skip(1) {
             for round in 1..5 {
                 number.store(0, Ordering::Relaxed);
@@ -216,7 +218,7 @@ cases! {
     }
 }
 
-/// Waits for a kernel that fails, and then once more.
+/// Waits for a kernel that fails, and checks that this wait and the next one return the error.
 fn fails(cuda: &Cuda, way: Way) -> Outcome {
     let (number, waiter) = (AtomicU32::new(0), Waiter::all(cuda)?[2]);
     let (_, function) = cuda.kernel(KERNELS, c"crash")?;
