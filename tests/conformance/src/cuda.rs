@@ -1,4 +1,4 @@
-//! The library under test.
+//! The library under test, and macros that call it and check the results.
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::symbols;
@@ -36,7 +36,7 @@ pub struct CallError {
     pub error: CuError,
 }
 
-/// The result of a call.
+/// The result of a call of an entry point.
 pub type Called = Result<(), CallError>;
 
 impl From<CallError> for Failure {
@@ -51,17 +51,18 @@ impl From<CallError> for Failure {
 macro_rules! cu {
     ($cuda:expr, $name:ident($($argument:expr),* $(,)?)) => {{
         let name = $cuda.variant(stringify!($name));
-        // SAFETY: the type is the prototype of the function, and of its per-thread variant.
+        // SAFETY: `$name` is the type of the entry point's prototype, which is also that of its
+        // per-thread variant.
         let function: cuda_api::prototypes::$name = unsafe { $cuda.symbol(name) };
-        // SAFETY: every case passes pointers to live variables of the right size, or values that
-        // the manual says are refused.
+        // SAFETY: a case passes pointers to live variables of the right size, or values that the
+        // library must reject according to CUDA's manual.
         $cuda.record(name, unsafe { function($($argument),*) })
     }};
 }
 pub(crate) use cu;
 
-/// Calls an entry point and returns the value that it stores at an address, for which `@` stands:
-/// `get!(cuda, cuStreamCreate(@, 0))`. The value is zero before the call.
+/// Calls an entry point, and returns the value that it stores. `@` marks the parameter for the
+/// address of that value: `get!(cuda, cuStreamCreate(@, 0))`. The value is zero before the call.
 macro_rules! get {
     ($cuda:expr, $name:ident($($before:expr,)* @ $(, $after:expr)*)) => {{
         let mut value = std::mem::MaybeUninit::zeroed();
@@ -99,8 +100,7 @@ macro_rules! same {
 }
 pub(crate) use same;
 
-/// Formats a value for a message, and leaves out the rest of a long one, such as the contents of
-/// a buffer.
+/// Formats a value for a message. Truncates long values, such as the contents of a buffer.
 pub fn shown(value: &(impl std::fmt::Debug + ?Sized)) -> String {
     const LONGEST: usize = 200;
     let text = format!("{value:?}");
@@ -110,7 +110,7 @@ pub fn shown(value: &(impl std::fmt::Debug + ?Sized)) -> String {
     }
 }
 
-/// Fails the case unless a call returned this error: `refused!(called, INVALID_VALUE)`.
+/// Fails the case unless a call returned one of these errors: `refused!(called, INVALID_VALUE)`.
 macro_rules! refused {
     ($called:expr, $($error:ident)|+) => {{
         let expected = [$(cuda_api::error::CuError::$error),+];
@@ -126,18 +126,19 @@ macro_rules! refused {
 }
 pub(crate) use refused;
 
-/// The stream that a null handle means to entry points that have a per-thread variant.
+/// The stream that a null handle means. It matters only for entry points that have a per-thread
+/// variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultStream {
     Legacy,
     PerThread,
 }
 
-/// The options that select a default stream.
+/// The command line options that select a default stream.
 pub const LEGACY: &str = "--legacy";
 pub const PER_THREAD: &str = "--per-thread";
 
-/// Marks the lines in which a process reports its calls.
+/// The prefix of the lines in which a process reports which entry points it has called.
 pub const CALLS: &str = "\u{1}calls ";
 
 /// How many calls of an entry point succeeded and failed.
@@ -147,7 +148,7 @@ pub struct Count {
     pub failed: u64,
 }
 
-/// The library under test, and a record of the calls.
+/// The library under test, and the counts of the calls that were made.
 pub struct Cuda {
     library: Library,
     default_stream: DefaultStream,
@@ -157,7 +158,7 @@ pub struct Cuda {
 impl Cuda {
     /// Loads the `libcuda.so.1` that the loader finds.
     pub fn load(default_stream: DefaultStream) -> Outcome<Self> {
-        // SAFETY: whoever runs this program chose the library, whose initializers run now.
+        // SAFETY: the user of this program selects the library, and trusts its initializers.
         let library = unsafe { Library::new("libcuda.so.1") }.map_err(Failure::new)?;
         Ok(Self { library, default_stream, counts: Mutex::default() })
     }
@@ -167,7 +168,8 @@ impl Cuda {
         self.default_stream
     }
 
-    /// Returns the exported name of the function to call for an entry point.
+    /// Returns the name of the exported function for an entry point. With per-thread default
+    /// streams, it's the per-thread variant if there is one.
     pub fn variant(&self, name: &'static str) -> &'static str {
         if self.default_stream == DefaultStream::Legacy {
             return name;
@@ -184,23 +186,24 @@ impl Cuda {
     ///
     /// `F` must be the type of the function's prototype.
     pub unsafe fn symbol<F: Copy>(&self, name: &str) -> F {
-        // SAFETY: the caller vouches for the type.
+        // SAFETY: the caller guarantees that the function has the type `F`.
         match unsafe { self.library.get::<F>(name) } {
             Ok(function) => *function,
             Err(error) => panic!("{error}"),
         }
     }
 
-    /// Returns whether this is NVIDIA's library, the only one with an interface for debuggers. It
-    /// crashes on some mistakes that others report.
+    /// Returns whether the library is NVIDIA's, which is the only one with an interface for
+    /// debuggers. Some cases skip invalid calls for which NVIDIA's library crashes, but others
+    /// return errors.
     pub fn is_nvidias(&self) -> bool {
         ["cudbgApiInit", "cudbgGetAPI", "cudbgIpcFlag"].iter().any(|name| {
-            // SAFETY: the symbol's address isn't used.
+            // SAFETY: the symbol's address isn't used, so its type doesn't matter.
             unsafe { self.library.get::<*const c_void>(*name) }.is_ok()
         })
     }
 
-    /// Counts a call and converts its result.
+    /// Counts a call as succeeded or failed, and converts its result.
     pub fn record(&self, name: &'static str, result: CUresult) -> Called {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(name).or_default();
@@ -212,7 +215,7 @@ impl Cuda {
         result.map_err(|error| CallError { name, error })
     }
 
-    /// Returns how often each entry point was called.
+    /// Returns how often each entry point succeeded and failed.
     pub fn counts(&self) -> BTreeMap<&'static str, Count> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -227,7 +230,7 @@ impl Cuda {
         Ok((device, context))
     }
 
-    /// Returns an attribute of a device.
+    /// Returns the value of an attribute of a device.
     pub fn attribute(
         &self,
         device: CUdevice,

@@ -1,4 +1,4 @@
-//! Arrays, texture objects, and surface objects for the cases, and kernels that use them.
+//! Arrays, texture objects, and surface objects for the cases, and the kernels that access them.
 
 use crate::cuda::{Cuda, Outcome, cu, get, parameter};
 use cuda_api::sys::{
@@ -9,8 +9,9 @@ use cuda_api::sys::{
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
-/// Declares a kernel `NAME(object, from, to)`. Each thread loads four words of `from`, as `%r0` to
-/// `%r3` and as `%f0` to `%f3`, runs the instructions, and stores `%r4` to `%r7`.
+/// Declares a kernel `NAME(object, from, to)`. Each of its threads loads four words of `from` into
+/// `%r0` to `%r3` and, as floats, into `%f0` to `%f3`. After that, it runs the given instructions,
+/// and stores `%r4` to `%r7`.
 macro_rules! kernel {
     ($name:literal, $($body:literal),+) => {
         concat!(
@@ -59,8 +60,8 @@ const TEXT: &str = concat!(
     kernel!("integers2d", "tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%d0, {%f0, %f1}];\n"),
     kernel!("texture_size", "txq.width.b32 %r4, [%d0];\ntxq.height.b32 %r5, [%d0];\n"),
     kernel!("surface_size", "suq.width.b32 %r4, [%d0];\nsuq.height.b32 %r5, [%d0];\n"),
-    // The surface kernels get an offset in the row in bytes as the first word, and store the last
-    // word.
+    // The input words of a surface kernel are: the offset in the row in bytes, the row, the slice
+    // or layer, and the value to store.
     kernel!("store2d", "sust.b.2d.b32.trap [%d0, {%r0, %r1}], {%r3};\n"),
     kernel!("store2d_zero", "sust.b.2d.b32.zero [%d0, {%r0, %r1}], {%r3};\n"),
     kernel!("store2d_clamp", "sust.b.2d.b32.clamp [%d0, {%r0, %r1}], {%r3};\n"),
@@ -76,13 +77,14 @@ const TEXT: &str = concat!(
     "\0"
 );
 
-/// The kernels, as PTX for every GPU since Volta.
+/// PTX of all kernels, for every GPU since Volta.
 const KERNELS: &CStr = match CStr::from_bytes_with_nul(TEXT.as_bytes()) {
     Ok(text) => text,
     Err(_) => panic!("the text contains a zero byte"),
 };
 
-/// Runs a kernel in one block, with a thread for each input. Returns the outputs.
+/// Runs a kernel in one block with a thread for each input. Returns the four words that each thread
+/// has stored.
 pub fn run(cuda: &Cuda, name: &CStr, object: u64, inputs: &[[u32; 4]]) -> Outcome<Vec<[u32; 4]>> {
     let (module, kernel) = cuda.kernel(KERNELS, name)?;
     let bytes = size_of_val(inputs);
@@ -99,8 +101,8 @@ pub fn run(cuda: &Cuda, name: &CStr, object: u64, inputs: &[[u32; 4]]) -> Outcom
     Ok(outputs)
 }
 
-/// Like `run`, with floating-point inputs, which may have fewer than four components. Returns the
-/// first component of each output.
+/// Runs a kernel with floating-point inputs, each of which may have fewer than four components.
+/// Returns the first component of each output.
 pub fn sample<const N: usize, const D: usize>(
     cuda: &Cuda,
     name: &CStr,
@@ -128,7 +130,7 @@ pub fn floats(size: [usize; 3], flags: u32) -> CUDA_ARRAY3D_DESCRIPTOR {
     }
 }
 
-/// Copies values to an array or a level of one. Each value is an element.
+/// Copies values to an array or to a level of a mipmapped array. Each value is one element.
 pub fn put<T: Copy>(cuda: &Cuda, to: CUarray, size: [usize; 3], values: &[T]) -> Outcome {
     let bytes = size[0] * size_of::<T>();
     let copy = CUDA_MEMCPY3D {
@@ -147,7 +149,7 @@ pub fn put<T: Copy>(cuda: &Cuda, to: CUarray, size: [usize; 3], values: &[T]) ->
     Ok(cu!(cuda, cuMemcpy3D_v2(&copy))?)
 }
 
-/// Creates an array with these values.
+/// Creates an array of the given description that contains these values.
 pub fn array<T: Copy>(
     cuda: &Cuda,
     descriptor: &CUDA_ARRAY3D_DESCRIPTOR,
@@ -158,12 +160,12 @@ pub fn array<T: Copy>(
     Ok(made)
 }
 
-/// Returns `count` values: 0, 1, 2, …
+/// Returns the values 0, 1, 2, … up to `count` - 1.
 pub fn ramp(count: usize) -> Vec<f32> {
     (0..count).map(|value| value as f32).collect()
 }
 
-/// Describes an array as the resource of an object.
+/// Returns the description of a resource that consists of an array.
 pub fn of_array(array: CUarray) -> CUDA_RESOURCE_DESC {
     let mut resource = CUDA_RESOURCE_DESC {
         resType: CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
@@ -174,7 +176,7 @@ pub fn of_array(array: CUarray) -> CUDA_RESOURCE_DESC {
     resource
 }
 
-/// Describes a mipmapped array as the resource of an object.
+/// Returns the description of a resource that consists of a mipmapped array.
 pub fn of_mipmap(mipmap: CUmipmappedArray) -> CUDA_RESOURCE_DESC {
     let mut resource = of_array(null_mut());
     resource.resType = CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
@@ -182,7 +184,7 @@ pub fn of_mipmap(mipmap: CUmipmappedArray) -> CUDA_RESOURCE_DESC {
     resource
 }
 
-/// Describes a texture that clamps coordinates and doesn't filter.
+/// Returns the description of a texture that clamps coordinates and doesn't filter.
 pub fn plain() -> CUDA_TEXTURE_DESC {
     CUDA_TEXTURE_DESC {
         addressMode: [CUaddress_mode::CU_TR_ADDRESS_MODE_CLAMP; 3],
@@ -190,7 +192,7 @@ pub fn plain() -> CUDA_TEXTURE_DESC {
     }
 }
 
-/// Describes a texture that clamps coordinates and filters.
+/// Returns the description of a texture that clamps coordinates and filters linearly.
 pub fn filtered() -> CUDA_TEXTURE_DESC {
     CUDA_TEXTURE_DESC { filterMode: CUfilter_mode::CU_TR_FILTER_MODE_LINEAR, ..plain() }
 }

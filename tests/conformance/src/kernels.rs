@@ -1,4 +1,4 @@
-//! The kernels that the cases launch, for every GPU since Volta.
+//! The PTX and fat binaries that the cases load, for every GPU since Volta.
 
 use std::ffi::CStr;
 
@@ -6,8 +6,8 @@ use std::ffi::CStr;
 /// value.
 pub const FAT_BINARY: &[u8] = include_bytes!("../../../cuda-api/tests/data/plain.fatbin");
 
-/// `fill(pointer, value, count)`: stores a 32-bit value in each element. `add(pointer, value,
-/// count)` adds to each element. `step` is a 32-bit variable that starts as 5.
+/// `fill(pointer, value, count)` stores a 32-bit value in each element. `add(pointer, value,
+/// count)` adds the value to each element. `step` is a 32-bit variable whose initial value is 5.
 pub const FILL: &CStr = c"
 .version 7.0
 .target sm_70
@@ -57,8 +57,8 @@ done:
 }
 ";
 
-/// `store(args)`, with 4096 bytes of parameters: stores the 32-bit value at offset 8 at the address at
-/// offset 0.
+/// `store(args)` has 4096 bytes of parameters. It stores the 32-bit value at offset 8 of the
+/// parameters at the address that is at offset 0.
 pub const LONG_PARAMETER: &CStr = c"
 .version 7.0
 .target sm_70
@@ -74,9 +74,9 @@ pub const LONG_PARAMETER: &CStr = c"
 }
 ";
 
-/// `double_and_add(pointer, value)`: waits for the kernels before it, also if they are connected by
-/// programmatic edges, and then doubles the 32-bit value and adds `value`. Lets the next kernel
-/// start early. One thread does all the work.
+/// `double_and_add(pointer, value)` waits for the kernels before it, even if they are connected by
+/// programmatic edges. After that, it doubles the 32-bit word and adds `value`. It lets the next
+/// kernel start early. One thread does all the work.
 pub const DEPENDENT: &CStr = c"
 .version 7.8
 .target sm_90
@@ -96,9 +96,9 @@ pub const DEPENDENT: &CStr = c"
 }
 ";
 
-/// `count(pointer, limit, handle)`: adds 1 to the 32-bit value, and sets the value of a conditional
-/// node to whether the result is less than `limit`. `choose(pointer, handle)`: sets the value of a
-/// conditional node to the 32-bit value. One thread does all the work.
+/// `count(pointer, limit, handle)` adds 1 to the 32-bit word, and sets the value of a conditional
+/// node to 1 if the result is less than `limit`, and otherwise to 0. `choose(pointer, handle)` sets
+/// the value of a conditional node to the 32-bit word. One thread does all the work.
 pub const CONDITIONAL: &CStr = c"
 .version 8.3
 .target sm_90

@@ -23,7 +23,8 @@
 //! entry points that the cases called: the name, and how many cases saw it succeed and fail. The
 //! exit status is 0 if all cases passed.
 
-// The arguments of `cu!` are evaluated inside its unsafe block. No case has unsafe code there.
+// `cu!` evaluates its arguments inside its unsafe block, so a case could contain unsafe code
+// without an unsafe block. No case does.
 #![allow(clippy::macro_metavars_in_unsafe)]
 
 mod arguments;
@@ -49,7 +50,7 @@ use cuda::{LEGACY, PER_THREAD};
 use runner::{RUN_ONE, Selection};
 use std::process::ExitCode;
 
-/// The tables of calls and their outcomes on NVIDIA's library.
+/// All tables. They contain the outcomes of calls on NVIDIA's library.
 const TABLES: [&table::Table; 7] = [
     &ended::TABLE,
     &arguments::TABLE,

@@ -1,5 +1,5 @@
-//! A second process for cases about several processes. It runs a role, a function of the case's
-//! family, and talks to the case over a Unix socket.
+//! A second process for cases that need several processes. The peer runs a role, which is a
+//! function of the case's family, and communicates with the case over a Unix socket.
 
 use crate::cuda::{CALLS, Cuda, DefaultStream, Failure, Outcome};
 use std::io::{Read, Write};
@@ -8,18 +8,18 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-/// The option with which a case starts this program to run a role.
+/// The option with which a case starts this program in a peer process, to run a role.
 pub const OPTION: &str = "--peer";
-/// A process that waits longer than this for the other one fails.
+/// A process that waits longer than this for the other process fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A role: the part of a case that runs in the second process.
+/// The part of a case that runs in the peer process.
 pub struct Role {
     pub name: &'static str,
     pub body: fn(&Cuda, &mut Channel) -> Outcome,
 }
 
-/// The socket between the two processes.
+/// The socket between the case's process and the peer process.
 pub struct Channel(UnixStream);
 
 impl Channel {
@@ -34,25 +34,25 @@ impl Channel {
         Ok(bytes)
     }
 
-    /// Notifies the other process that this one has come to its next step.
+    /// Notifies the other process that this process has reached its next step.
     pub fn signal(&mut self) -> Outcome {
         self.send(&[1])
     }
 
-    /// Waits until the other process has come to its next step.
+    /// Waits until the other process has reached its next step.
     pub fn wait(&mut self) -> Outcome {
         self.receive::<1>().map(drop)
     }
 }
 
-/// The case's handle to its second process.
+/// A peer process, from the point of view of the case that started it.
 pub struct Peer {
     child: Child,
     pub channel: Channel,
 }
 
 impl Peer {
-    /// Starts a role in a new process, which inherits `descriptor` as its standard output.
+    /// Starts a peer process for a role. The peer inherits `descriptor` as its standard output.
     pub fn start(role: &str, descriptor: Option<OwnedFd>) -> Outcome<Self> {
         let failed = |error: std::io::Error| Failure::new(format!("cannot start a peer: {error}"));
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
@@ -67,20 +67,21 @@ impl Peer {
         Ok(Self { child, channel: Channel(ours) })
     }
 
-    /// Kills the process.
+    /// Kills the peer process, and waits until it has exited.
     pub fn kill(&mut self) {
-        // Both calls fail only if the process has exited and has been waited for.
+        // Ignore errors: these calls fail only if the process has exited and was waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Waits until the role has ended. Fails if it has failed.
+    /// Waits until the peer process has exited. Fails if its role has failed.
     pub fn end(self) -> Outcome {
         let Self { child, channel } = self;
         drop(channel);
         let output = child.wait_with_output().map_err(Failure::new)?;
         let text = String::from_utf8_lossy(&output.stderr);
-        // The runner reads the calls of both processes from the output of the case's process.
+        // The peer's lines about its calls must be in the output of the case's process, because
+        // that's where the runner reads them.
         text.lines().filter(|line| line.starts_with(CALLS)).for_each(|line| println!("{line}"));
         match output.status.success() {
             true => Ok(()),
@@ -91,8 +92,9 @@ impl Peer {
         }
     }
 
-    /// If the role has failed, returns its failure, because the case may have failed only as a
-    /// consequence. Otherwise, returns the outcome of the case.
+    /// Waits until the peer process has exited. If its role has failed, returns that failure,
+    /// because a failure of the case may be only a consequence of it. Otherwise, returns the
+    /// outcome of the case.
     pub fn conclude(self, outcome: Outcome) -> Outcome {
         match outcome {
             Ok(()) => self.end(),
@@ -104,7 +106,7 @@ impl Peer {
     }
 }
 
-/// Runs a role in this process.
+/// Runs the role with this name in this process, which is the peer process.
 pub fn run(roles: impl Iterator<Item = &'static Role>, name: Option<&str>) -> ExitCode {
     let run = || {
         let role = roles.into_iter().find(|role| Some(role.name) == name);

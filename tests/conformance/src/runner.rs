@@ -1,5 +1,5 @@
-//! Runs cases, each in a process of its own, so that an error that ends a context, or a crash,
-//! affects one case only.
+//! Runs cases, each in its own process. An error that ends a context, or a crash, therefore affects
+//! only one case.
 
 use crate::case::Case;
 use crate::cases;
@@ -11,16 +11,17 @@ use std::time::{Duration, Instant};
 
 /// The option that runs one case in this process.
 pub const RUN_ONE: &str = "--run-one";
-/// A case that takes longer than this fails.
+/// A case that takes longer than this is killed and fails.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The cases to run, and how.
+/// The selection of the cases to run, and the settings with which they run.
 pub struct Selection {
-    /// Cases run if their names begin with one of these. An empty list means all cases.
+    /// Prefixes of case names: a case runs if its name begins with one of them. If the list is
+    /// empty, all cases run.
     pub prefixes: Vec<String>,
-    /// The default streams with which each case runs.
+    /// The default streams to test. Each case runs once with each of them.
     pub default_streams: Vec<DefaultStream>,
-    /// The file for the counts of calls.
+    /// The path of the file to which the counts of calls are written.
     pub calls: Option<String>,
 }
 
@@ -31,7 +32,7 @@ impl Default for Selection {
     }
 }
 
-/// Runs the selected cases.
+/// Runs the selected cases, and prints their results and a summary.
 pub fn run(selection: &Selection) -> ExitCode {
     let prefixes = &selection.prefixes;
     let selected: Vec<&Case> = cases::all()
@@ -69,7 +70,7 @@ fn write_calls(path: &str, seen: &BTreeMap<String, [u64; 2]>) -> std::io::Result
 }
 
 /// Runs a case in a new process and prints its output. Returns whether it passed. For each entry
-/// point, adds to `seen` whether the case saw it succeed and fail.
+/// point, counts in `seen` whether the case saw it succeed, and whether it saw it fail.
 fn run_case(
     case: &Case,
     default_stream: DefaultStream,
@@ -115,8 +116,8 @@ fn last_line(text: &[u8]) -> String {
     String::from_utf8_lossy(text).lines().last().unwrap_or("no message").to_owned()
 }
 
-/// Runs a case in a new process, with the option that selects a default stream. Returns the case's
-/// output, and whether it ended in time.
+/// Runs a case in a new process. `default_stream` is the option that selects a default stream.
+/// Returns the case's output, and whether it ended in time.
 fn run_process(name: &str, default_stream: &str) -> std::io::Result<(Output, bool)> {
     let mut child = Command::new(std::env::current_exe()?)
         .args([RUN_ONE, default_stream, name])
@@ -125,7 +126,8 @@ fn run_process(name: &str, default_stream: &str) -> std::io::Result<(Output, boo
         .stderr(Stdio::piped())
         .spawn()?;
     let start = Instant::now();
-    // A case prints little, so its output fits into the pipes.
+    // The output isn't read until the process has exited. That can't block the process, because a
+    // case prints so little that its output fits into the pipes.
     let in_time = loop {
         if child.try_wait()?.is_some() {
             break true;
@@ -139,7 +141,7 @@ fn run_process(name: &str, default_stream: &str) -> std::io::Result<(Output, boo
     Ok((child.wait_with_output()?, in_time))
 }
 
-/// Runs one case, which is selected by its full name, in this process.
+/// Runs one case in this process. The selection contains its full name.
 pub fn run_one(selection: &Selection) -> ExitCode {
     let name = selection.prefixes.first();
     let Some(case) = cases::all().find(|case| Some(&case.name()) == name) else {

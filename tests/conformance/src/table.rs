@@ -1,4 +1,4 @@
-//! Tables of calls and their outcomes. Checks the outcomes of cells, and observes them in other
+//! Tables of calls and their outcomes. Cells can be run in this process, to check them, or in other
 //! processes, which may crash.
 
 use crate::cuda::{Cuda, DefaultStream, Failure, LEGACY, Outcome, PER_THREAD, cu, ensure};
@@ -10,22 +10,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The names of a cell's row and column in the part of the table that belongs to a kind.
+/// A cell of a table, by the names of its row and its column. A table has a part for each kind, to
+/// which the cell belongs.
 pub type Cell = (String, String);
 
-/// Runs a cell of a kind, and returns its outcome. Runs `before` immediately before the call that
-/// may hang.
+/// A function that runs a cell of a kind, and returns its outcome. It calls `before` immediately
+/// before the call that may hang.
 type Run = fn(&Cuda, kind: &str, cell: (&str, &str), before: &dyn Fn()) -> Outcome<String>;
 
-/// A table.
+/// A table of calls and their outcomes.
 pub struct Table {
-    /// The option that observes cells, and prints the table.
+    /// The command line option that runs all cells and prints the table.
     pub option: &'static str,
-    /// The outcomes on NVIDIA's library: `kind,row,column,outcome`, or `kind,row,column,outcome;other`
-    /// if the other libraries have another outcome, which docs/differences.md explains, or an outcome
-    /// that nobody has compared yet.
+    /// The table's outcomes, in lines of the form `kind,row,column,outcome`. The outcome is that on
+    /// NVIDIA's library. A line of the form `kind,row,column,outcome;other` also has the outcome on
+    /// the other libraries, because it differs, which docs/differences.md explains, or because the
+    /// two haven't been compared yet.
     pub native: &'static str,
-    /// Whether cells always run in other processes. Otherwise, they do so only on NVIDIA's library,
+    /// Whether cells always run in other processes. If not, they do so only with NVIDIA's library,
     /// which may crash.
     pub apart: bool,
     pub kinds: fn() -> Vec<&'static str>,
@@ -33,34 +35,34 @@ pub struct Table {
     pub run: Run,
 }
 
-/// With this suffix, the table's option runs cells of a kind in this process, and prints their
-/// outcomes.
+/// If the table's option has this suffix, the program runs the cells of a kind in its own process,
+/// and prints their outcomes.
 const RUN: &str = "-run";
-/// The outcomes of a cell in which NVIDIA's library has no defined result, and of one that hasn't run
-/// on it.
+/// The special outcomes of a cell: NVIDIA's library has no defined result, or the cell hasn't been
+/// run on it.
 const UNKNOWN: [&str; 2] = ["undefined", "unobserved"];
-/// The last line of a process that has run all cells.
+/// The last line that a process prints if it has run all cells.
 const DONE: &str = "done\n";
-/// A call that takes longer than this hangs.
+/// A call that takes longer than this counts as hanging.
 const HANG: Duration = Duration::from_secs(5);
-/// A process that takes longer than this is killed.
+/// A process that runs cells is killed after this time.
 const LIMIT: Duration = Duration::from_secs(100);
 
 impl Table {
-    /// Returns the outcomes of a kind's cells in the table, by the row and the column.
+    /// Returns the table's outcomes for the cells of a kind, by `row,column`.
     fn expected(&self, kind: &str) -> BTreeMap<&'static str, &'static str> {
         let rows =
             self.native.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(','));
         rows.filter_map(|row| row.rsplit_once(',')).collect()
     }
 
-    /// Runs a cell, and returns its outcome, or why its call couldn't be made.
+    /// Runs a cell. Returns its outcome or, if the call couldn't be made, the reason.
     fn outcome(&self, cuda: &Cuda, kind: &str, cell: (&str, &str), before: &dyn Fn()) -> String {
         (self.run)(cuda, kind, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
     }
 
-    /// Checks every cell of a kind. Where no outcome is known, the call can return anything, and
-    /// correct calls must succeed afterwards.
+    /// Checks the outcome of every cell of a kind. If the table has no known outcome for a cell,
+    /// the call may return anything, but correct calls that follow must succeed.
     pub fn check(&self, cuda: &Cuda, kind: &str) -> Outcome {
         let (mut expected, mut wrong) = (self.expected(kind), 0);
         let mut check = |row: &str, column: &str, outcome: &str| {
@@ -85,7 +87,8 @@ impl Table {
             for (row, column) in (self.cells)(cuda, kind)? {
                 let outcome = self.outcome(cuda, kind, (&row, &column), &|| ());
                 if outlives(&outcome) {
-                    // A kernel has failed in the primary context, so later cells need a new one.
+                    // The cell's kernel has failed in the primary context, so reset it for the next
+                    // cells.
                     let _ = cu!(cuda, cuDevicePrimaryCtxReset_v2(0));
                 }
                 check(&row, &column, &outcome);
@@ -96,8 +99,8 @@ impl Table {
         Ok(())
     }
 
-    /// Runs the cells of a kind, from the first one with this number, in another process. Returns its
-    /// output and the signal that killed it.
+    /// Runs the cells of a kind in another process, starting with the cell number `first`. Returns
+    /// the output of the process, and the signal that killed it, if any.
     fn output(
         &self,
         kind: &str,
@@ -111,7 +114,8 @@ impl Table {
             .stderr(Stdio::null())
             .spawn()?;
         let start = Instant::now();
-        // The output fits into the pipe.
+        // The output isn't read until the process has exited. That can't block the process, because
+        // its output fits into the pipe.
         while child.try_wait()?.is_none() {
             if start.elapsed() > LIMIT {
                 child.kill()?;
@@ -122,8 +126,8 @@ impl Table {
         Ok((String::from_utf8_lossy(&done.stdout).into_owned(), done.status.signal()))
     }
 
-    /// Observes the cells of a kind in other processes. Calls `seen` with the row, the column, and the
-    /// outcome of each: a result, "hang", or "signal N".
+    /// Runs the cells of a kind in other processes. Calls `seen` with the row, the column, and the
+    /// outcome of each cell: a result, "hang", or "signal N".
     fn observe(&self, kind: &str, stream: DefaultStream, mut seen: impl FnMut(&str, &str, &str)) {
         let stream = match stream {
             DefaultStream::Legacy => LEGACY,
@@ -152,7 +156,8 @@ impl Table {
         }
     }
 
-    /// Observes the cells of kinds whose names begin with one of these, and prints a row for each.
+    /// Runs the cells of all kinds whose names begin with one of `prefixes`, and prints the table's
+    /// lines for them.
     fn print(&self, prefixes: &[String]) -> ExitCode {
         let selected =
             |name: &str| prefixes.is_empty() || prefixes.iter().any(|p| name.starts_with(p));
@@ -170,8 +175,9 @@ impl Table {
         ExitCode::SUCCESS
     }
 
-    /// Runs cells of a kind in this process, from the first one with this number, and prints a line for
-    /// each: the row, the column, and the outcome. Stops after an outcome that can affect later cells.
+    /// Runs the cells of a kind in this process, starting with the cell whose number is the second
+    /// argument. Prints the row, the column, and the outcome of each. Stops after an outcome that
+    /// can affect later cells.
     fn run_here(&self, arguments: &[String], default_stream: DefaultStream) -> ExitCode {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let cells = || {
@@ -210,7 +216,8 @@ impl Table {
         stop(DONE.trim_end())
     }
 
-    /// Does the work of an option, if it belongs to this table.
+    /// Performs the action of a command line option. Returns `None` if the option doesn't belong to
+    /// this table.
     pub fn option(
         &self,
         option: &str,
@@ -225,19 +232,20 @@ impl Table {
     }
 }
 
-/// Returns whether an outcome can affect later cells.
+/// Returns whether the state that a cell left behind can affect later cells.
 fn outlives(outcome: &str) -> bool {
     outcome.contains(" then ") || outcome.starts_with("no call")
 }
 
-/// Returns whether a call has returned, and later calls don't return another error. If a kernel
-/// fails, the call and all later calls in its context return the same error.
+/// Returns whether a call has returned, and correct calls after it succeed or return the same
+/// error. They return the same error if a kernel has failed, because that error is sticky.
 fn answers_for_itself(outcome: &str) -> bool {
     let (called, then) = outcome.split_once(" then ").unwrap_or((outcome, outcome));
     called == then && called.parse::<u32>().is_ok()
 }
 
-/// Prints the last line, and ends this process at once: the library's destructors could crash.
+/// Prints a last line, and exits without calling the library's destructors, because they could
+/// crash.
 fn stop(line: &str) -> ! {
     println!("{line}");
     let _ = std::io::stdout().flush();

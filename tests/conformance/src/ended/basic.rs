@@ -1,4 +1,4 @@
-//! Streams, events, arrays, device memory, and executable graphs.
+//! Kinds of objects: streams, events, arrays, device memory, and executable graphs.
 
 use super::object::{Call, Kind, Object, calls, of_memory, output};
 use crate::cuda::{Called, Cuda, Outcome, cu};
@@ -23,7 +23,7 @@ const NON_BLOCKING: u32 = 1;
 
 unsafe extern "C" fn nothing(_: *mut c_void) {}
 
-/// Resets of the primary context after which another context or none is current.
+/// Ways to end the primary context. Afterwards, another context is current, or none.
 fn resets() -> Vec<(&'static str, Call)> {
     calls! {
         "reset-other" => |cuda| {
@@ -37,7 +37,7 @@ fn resets() -> Vec<(&'static str, Call)> {
     }
 }
 
-/// Makes a context current that isn't a primary one. Each process has one such context.
+/// Makes a context current that isn't the primary context. Creates it the first time.
 fn other(cuda: &Cuda) -> Called {
     static OTHER: Mutex<usize> = Mutex::new(0);
     let mut other = OTHER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Nodes of graphs, and memory that graphs allocate.
+//! Kinds of objects: nodes of graphs, and memory that graphs allocate.
 
 use super::object::{Kind, Object, calls, of_memory};
 use crate::cuda::{Cuda, Outcome, cu};

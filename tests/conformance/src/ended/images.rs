@@ -1,4 +1,5 @@
-//! Texture objects, surface objects, and references of modules to textures and surfaces.
+//! Kinds of objects: texture objects, surface objects, and texture and surface references of
+//! modules.
 
 use super::object::{Call, Kind, Object, calls};
 use crate::cuda::{Called, Cuda, Outcome, cu, get, parameter};
@@ -21,7 +22,7 @@ pub(super) const KINDS: &[Kind] = &[
 
 const FLOAT: CUarray_format = CUarray_format::CU_AD_FORMAT_FLOAT;
 
-/// `use_texture(object)` and `use_surface(object)` read from an object.
+/// PTX with the kernels `use_texture(object)` and `use_surface(object)`, which read from an object.
 const USES: &CStr = c"
 .version 7.0
 .target sm_70
@@ -45,7 +46,7 @@ const USES: &CStr = c"
 }
 ";
 
-/// A module with a texture reference and a surface reference.
+/// PTX with a texture reference and a surface reference.
 const REFERENCES: &CStr = c"
 .version 7.0
 .target sm_70
@@ -69,7 +70,7 @@ fn line(cuda: &Cuda) -> Outcome<CUarray> {
     array(cuda, &floats([8, 0, 0], CUDA_ARRAY3D_SURFACE_LDST), &ramp(8))
 }
 
-/// Runs a kernel that reads from an object.
+/// Runs a kernel that reads from an object, and waits for it.
 fn used(cuda: &Cuda, name: &CStr, object: u64) -> Called {
     let module = get!(cuda, cuModuleLoadData(@, USES.as_ptr().cast()))?;
     let kernel = get!(cuda, cuModuleGetFunction(@, module, name.as_ptr()))?;

@@ -1,4 +1,4 @@
-//! Managed memory, and host memory that the driver knows.
+//! Kinds of objects: managed memory, and host memory that the driver has allocated or registered.
 
 use super::object::{Call, Kind, Object, calls, of_memory, output};
 use crate::cuda::{Cuda, Failure, Outcome, cu, get};
@@ -36,7 +36,8 @@ fn managed(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)) }))
 }
 
-/// Calls with host memory and its address on the device.
+/// Returns the calls to make with host memory. `device` is the address by which the device accesses
+/// it.
 fn of_host(host: *mut c_void, device: u64) -> Vec<(&'static str, Call)> {
     calls! {
         "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, device)),
@@ -57,24 +58,27 @@ fn host(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemFreeHost(host)) }))
 }
 
-/// Maps pages of the program, at an address at which it has mapped none before.
+/// Maps pages at an address that this process hasn't used before, so that a stale registration
+/// can't refer to them.
 fn map() -> Outcome<*mut c_void> {
     static NEXT: AtomicUsize = AtomicUsize::new(0x5000_0000_0000);
     let hint = NEXT.fetch_add(BYTES, Ordering::Relaxed) as *mut c_void;
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: the kernel takes the address only if it's unused.
+    // SAFETY: the address is only a hint. Without MAP_FIXED, mmap doesn't replace existing
+    // mappings.
     let at = unsafe { libc::mmap(hint, BYTES, access, flags, -1, 0) };
     if at == libc::MAP_FAILED { Err(Failure::new("cannot map pages")) } else { Ok(at) }
 }
 
-/// Unmaps pages that [`map`] has mapped.
+/// Unmaps pages that [`map`] returned.
 fn unmap(at: *mut c_void) {
-    // SAFETY: only the driver's registration refers to the pages.
+    // SAFETY: `map` has mapped these pages, and the program doesn't use them any more. Only the
+    // driver's registration still refers to them.
     unsafe { libc::munmap(at, BYTES) };
 }
 
-/// Registers memory of the program, and returns its addresses on the host and on the device.
+/// Maps and registers pages, and returns their addresses on the host and on the device.
 fn register(cuda: &Cuda) -> Outcome<(*mut c_void, u64)> {
     let (host, mut device) = (map()?, 0);
     cu!(cuda, cuMemHostRegister_v2(host, BYTES, MAPPED))?;
@@ -98,7 +102,7 @@ fn registered(cuda: &Cuda) -> Outcome<Object> {
     Ok(object)
 }
 
-/// Registered memory that the program has unmapped.
+/// Creates registered memory that the program has unmapped without unregistering it.
 fn unmapped(cuda: &Cuda) -> Outcome<Object> {
     let (host, device) = register(cuda)?;
     unmap(host);

@@ -1,7 +1,9 @@
-//! Objects whose owner has ended: the table of kinds of objects, ways that an owner ends, and calls.
+//! The table of calls on objects whose owner has ended: for each kind of object, the ways in which
+//! the owner ends, and the calls that follow.
 //!
-//! A cell of the table is one call on one object after one end. [`run`] runs a cell and describes its
-//! outcome: the call's result, and after "then", the first error of correct calls that follow.
+//! Each cell is one call on one object after its owner has ended in one way. [`Kind::run`] runs a
+//! cell and describes its outcome. The outcome is the call's result. If correct calls after it
+//! fail, the word "then" and their first error follow.
 
 mod basic;
 mod graphs;
@@ -22,7 +24,7 @@ use std::ptr::null_mut;
 
 pub use shared::ROLES;
 
-/// The table.
+/// The table of calls on objects whose owner has ended.
 pub const TABLE: Table = Table {
     option: "--ended",
     native: include_str!("native.csv"),
@@ -32,7 +34,7 @@ pub const TABLE: Table = Table {
     run: |cuda, kind, cell, before| Kind::find(kind)?.run(cuda, cell, before),
 };
 
-/// All kinds.
+/// Returns all kinds of objects.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     [
         basic::KINDS,
@@ -48,12 +50,13 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     .flatten()
 }
 
-/// The ways to end the context of an object. They also determine which context is current
+/// The ways to end the context that owns an object. They differ in which context is current
 /// afterwards.
 const CONTEXT_ENDS: &[&str] =
     &["destroy", "destroy-none", "reset", "reset-current", "release", "device-reset"];
 
-/// Ends the context. `own` is a context that the cell created, if the cell ends such a context.
+/// Ends the context that owns the object. `own` is the context that was created for the cell, which
+/// the two ways named `destroy…` destroy.
 fn end_context(cuda: &Cuda, end: &str, device: CUdevice, own: CUcontext) -> Outcome {
     match end {
         "destroy" | "destroy-none" => {
@@ -72,7 +75,8 @@ fn end_context(cuda: &Cuda, end: &str, device: CUdevice, own: CUcontext) -> Outc
             while cu!(cuda, cuDevicePrimaryCtxRelease_v2(device)).is_ok() {}
             cuda.primary().map(drop)
         }
-        // Makes the calls that cudaDeviceReset makes, and those of the runtime's next call.
+        // Make the calls that cudaDeviceReset makes, and then those that CUDA's runtime makes for
+        // the next call.
         "device-reset" => {
             let mut context = null_mut();
             cu!(cuda, cuDevicePrimaryCtxReset(device))?;
@@ -89,7 +93,7 @@ impl Kind {
         found.ok_or_else(|| Failure::new(format!("there is no kind {name}")))
     }
 
-    /// Returns the cells of this kind.
+    /// Returns the cells of this kind of object.
     pub fn cells(&self, cuda: &Cuda) -> Outcome<Vec<Cell>> {
         cuda.primary()?;
         let object = (self.create)(cuda)?;
@@ -101,8 +105,8 @@ impl Kind {
         Ok(ends.flat_map(calls).collect())
     }
 
-    /// Creates an object, ends its owner, and calls. Returns the outcome. `before_call` runs before
-    /// the call.
+    /// Creates an object, ends its owner in the way `end`, and makes the call `call` on the object.
+    /// Returns the outcome. Calls `before_call` immediately before the call.
     pub fn run(
         &self,
         cuda: &Cuda,
@@ -131,7 +135,8 @@ impl Kind {
     }
 }
 
-/// Returns a cell's outcome: the result of the call, and the first error of correct calls that follow.
+/// Returns a cell's outcome: the result `called`, and if correct calls after it fail, the word
+/// "then" and their first error.
 pub fn outcome(cuda: &Cuda, called: impl std::fmt::Display) -> String {
     match code(&works(cuda)) {
         0 => called.to_string(),
@@ -143,7 +148,8 @@ fn code(called: &Called) -> u32 {
     called.as_ref().map_or_else(|failed| failed.error.0, |()| 0)
 }
 
-/// Checks that calls in the current context succeed, and report no error of an earlier call.
+/// Checks that calls in the current context succeed, and that they don't return an error of an
+/// earlier call.
 pub fn works(cuda: &Cuda) -> Called {
     let (mut event, mut stream) = (null_mut(), null_mut());
     let (mut memory, mut words) = (0, [0u32; 16]);

@@ -1,4 +1,4 @@
-//! Modules, libraries, kernels, and states of the linker.
+//! Kinds of objects: modules, libraries, kernels, and linker states.
 
 use super::object::{Kind, Object, calls, of_memory};
 use crate::cuda::{Called, Cuda, Outcome, cu, parameter};
@@ -28,7 +28,7 @@ const DYNAMIC: Attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_
 const PREFERENCE: CUfunc_cache = CUfunc_cache::CU_FUNC_CACHE_PREFER_L1;
 const PTX: CUjitInputType = CUjitInputType::CU_JIT_INPUT_PTX;
 
-/// A managed variable.
+/// PTX with a managed variable.
 const MANAGED: &CStr = c"
 .version 7.0
 .target sm_70
@@ -39,7 +39,7 @@ const MANAGED: &CStr = c"
 }
 ";
 
-/// A kernel that can be linked with others.
+/// PTX with a kernel, for use as an input of the linker.
 const MORE: &CStr = c"
 .version 7.0
 .target sm_70
@@ -49,7 +49,7 @@ const MORE: &CStr = c"
 }
 ";
 
-/// Launches a kernel that stores nothing.
+/// Launches a kernel with a count of 0, so that it doesn't store anything.
 fn launch(cuda: &Cuda, function: CUfunction) -> Called {
     let (pointer, value, count) = (0u64, 1u32, 0u32);
     let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
@@ -98,7 +98,7 @@ fn function(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(of_function(function), ends))
 }
 
-/// Calls with the memory of a variable.
+/// Returns the calls to make with the memory of a variable.
 fn of_variable(pointer: u64) -> Vec<(&'static str, super::object::Call)> {
     let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     let mut calls = of_memory(pointer, which);
@@ -118,7 +118,7 @@ fn variable(cuda: &Cuda) -> Outcome<Object> {
 
 fn library(cuda: &Cuda) -> Outcome<Object> {
     let library = load(cuda, FILL)?;
-    // The module in the context exists.
+    // Load the library's module into the context, so that the module exists when the context ends.
     cu!(cuda, cuLibraryGetModule(&mut null_mut(), library))?;
     let calls = calls! {
         "get-kernel" => |cuda| cu!(cuda, cuLibraryGetKernel(&mut null_mut(), library, c"add".as_ptr())),

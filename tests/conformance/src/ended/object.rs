@@ -1,18 +1,20 @@
-//! Objects, and kinds of them.
+//! An object whose owner ends, and its kind.
 
 use crate::cuda::{Called, Cuda, Outcome, cu};
 use cuda_api::sys::CUpointer_attribute;
 use std::any::Any;
 use std::ffi::c_void;
 
-/// A call on an object, or the end of its owner.
+/// A function that makes one call on an object, or that ends the object or its owner.
 pub type Call = Box<dyn Fn(&Cuda) -> Called>;
 
-/// An object, the calls on it, and the ways to end it that belong to its kind.
+/// An object with the calls to make on it. `ends` are the ways to end it that are specific to its
+/// kind.
 pub struct Object {
     pub calls: Vec<(&'static str, Call)>,
     pub ends: Vec<(&'static str, Call)>,
-    /// Memory of the program and other processes that the object depends on.
+    /// Values that must live as long as the object, such as memory of the program or a process that
+    /// owns the object.
     _parts: Option<Box<dyn Any>>,
 }
 
@@ -26,7 +28,8 @@ impl Object {
     }
 }
 
-/// Lists calls by name: `calls! { "unload" => |cuda| cu!(cuda, cuModuleUnload(module)) }`.
+/// Creates a list of calls with their names: `calls! { "unload" => |cuda| cu!(cuda,
+/// cuModuleUnload(module)) }`.
 macro_rules! calls {
     ($($name:literal => |$cuda:ident| $body:expr),* $(,)?) => {
         vec![$((
@@ -37,7 +40,7 @@ macro_rules! calls {
 }
 pub(super) use calls;
 
-/// Lists calls with device memory. `which` is an attribute of its pointer.
+/// Returns the calls to make with device memory. `which` is the pointer attribute to query.
 pub fn of_memory(pointer: u64, which: CUpointer_attribute) -> Vec<(&'static str, Call)> {
     calls! {
         "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
@@ -47,14 +50,14 @@ pub fn of_memory(pointer: u64, which: CUpointer_attribute) -> Vec<(&'static str,
     }
 }
 
-/// A kind of objects.
+/// A kind of object.
 pub struct Kind {
     pub name: &'static str,
-    /// Creates an object in the current context.
+    /// The function that creates an object of this kind in the current context.
     pub create: fn(&Cuda) -> Outcome<Object>,
 }
 
-/// Returns the address at which a call stores a result.
+/// Returns the address of a variable for a call's result.
 pub fn output<T>(value: &mut T) -> *mut c_void {
     std::ptr::from_mut(value).cast()
 }

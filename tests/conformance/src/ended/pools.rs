@@ -1,4 +1,4 @@
-//! Memory pools and their memory.
+//! Kinds of objects: memory pools, and memory that was allocated from them.
 
 use super::object::{Call, Kind, Object, calls, of_memory, output};
 use crate::cuda::{Cuda, Outcome, cu, get};
@@ -36,7 +36,7 @@ fn create(cuda: &Cuda) -> Outcome<CUmemoryPool> {
 fn exported(cuda: &Cuda, pool: CUmemoryPool) -> Outcome<File> {
     let mut file = -1;
     cu!(cuda, cuMemPoolExportToShareableHandle(output(&mut file), pool, FILE, 0))?;
-    // SAFETY: the library has just opened the descriptor for this program.
+    // SAFETY: the call has just created the descriptor, so nothing else owns it.
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
@@ -55,7 +55,7 @@ fn pool(cuda: &Cuda) -> Outcome<Object> {
         "export" => |cuda| {
             let mut file = -1;
             let called = cu!(cuda, cuMemPoolExportToShareableHandle(output(&mut file), pool, FILE, 0));
-            // SAFETY: the library has just opened the descriptor for this program.
+            // SAFETY: the call has just created the descriptor, so nothing else owns it.
             called.map(|()| drop(unsafe { File::from_raw_fd(file) }))
         },
         "make-current" => |cuda| cu!(cuda, cuDeviceSetMemPool(0, pool)),
@@ -85,14 +85,14 @@ fn memory(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(of_pool_memory(pointer), ends))
 }
 
-/// Memory of the device's own pool.
+/// Allocates memory from the device's current pool.
 fn stream_memory(cuda: &Cuda) -> Outcome<Object> {
     let pointer = get!(cuda, cuMemAllocAsync(@, 64, null_mut()))?;
     let ends = calls! { "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)) };
     Ok(Object::new(of_pool_memory(pointer), ends))
 }
 
-/// A file descriptor to which a pool was exported.
+/// Exports a pool. The object is the file descriptor.
 fn file(cuda: &Cuda) -> Outcome<Object> {
     let pool = create(cuda)?;
     let file = exported(cuda, pool)?;

@@ -1,4 +1,4 @@
-//! Memory and events that a program shares with another process.
+//! Kinds of objects: memory and events that a program shares with another process.
 
 use super::object::{Call, Kind, Object, calls, of_memory};
 use crate::cuda::{Called, Cuda, Failure, Outcome, cu, get};
@@ -30,10 +30,10 @@ const LAZY: u32 = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0;
 const INTERPROCESS: u32 =
     CUevent_flags::CU_EVENT_INTERPROCESS.0 | CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
 
-/// The longest time after which the host must know that a process has ended.
+/// Maximum time that the host may take to notice that a process has been killed.
 const SOON: Duration = Duration::from_secs(10);
 
-/// The orders that an exporter obeys.
+/// The orders that an exporter process obeys.
 const DESTROY: u8 = 1;
 const RESET: u8 = 2;
 
@@ -51,8 +51,8 @@ fn open_event(cuda: &Cuda, handle: CUipcEventHandle) -> Result<CUevent, crate::c
     Ok(get!(cuda, cuIpcOpenEventHandle(@, handle))?)
 }
 
-/// Exports memory and an event. When the other process orders it, destroys both, or resets this
-/// process's context.
+/// Peer role: exports memory and an event. When the other process orders it, destroys them or
+/// resets this process's primary context.
 fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let (device, _) = cuda.primary()?;
     let (pointer, mut event, mut shared) = (cuda.alloc(BYTES)?, null_mut(), Default::default());
@@ -63,7 +63,8 @@ fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cu!(cuda, cuIpcGetEventHandle(&mut shared, event))?;
     channel.send(&handle_of(cuda, pointer)?.reserved.map(|byte| byte as u8))?;
     channel.send(&shared.reserved.map(|byte| byte as u8))?;
-    // The other process closes the socket when it needs this process no longer.
+    // The loop ends when the other process closes the socket, because it doesn't need this process
+    // any more.
     while let Ok([order]) = channel.receive::<1>() {
         if order == DESTROY {
             cu!(cuda, cuMemFree_v2(pointer))?;
@@ -76,7 +77,7 @@ fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-/// Opens memory of another process.
+/// Peer role: opens memory of another process, and keeps it open.
 fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let bytes = channel.receive::<64>()?;
     cuda.primary()?;
@@ -86,7 +87,7 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-/// A process that exports memory and an event.
+/// A peer process that exports memory and an event.
 struct Exporter {
     peer: Rc<RefCell<Peer>>,
     memory: CUipcMemHandle,
@@ -105,7 +106,8 @@ impl Exporter {
         })
     }
 
-    /// The ways in which it ends. After a kill, `wait` waits until the host knows it.
+    /// Returns the ways in which the exporter's objects end. After the exporter was killed, calls
+    /// `wait`, which waits until the host has noticed that.
     fn ends(&self, wait: fn(&Cuda, CUipcMemHandle) -> Called) -> Vec<(&'static str, Call)> {
         let [destroyed, reset, killed] = [&self.peer; 3].map(Rc::clone);
         let memory = self.memory;
@@ -125,8 +127,9 @@ fn kill(peer: &RefCell<Peer>) -> Called {
     Ok(())
 }
 
-/// Waits until memory of a process that was killed can't be opened any more. Natively, that is so as
-/// soon as the process has ended; the device's host learns later that it has.
+/// Waits until the memory of a killed process can't be opened any more. With NVIDIA's driver,
+/// that's immediately the case. In a guest, it takes until the host notices that the process has
+/// ended.
 fn forgotten(cuda: &Cuda, memory: CUipcMemHandle) -> Called {
     let deadline = Instant::now() + SOON;
     while let Ok(pointer) = open(cuda, memory)
@@ -138,7 +141,7 @@ fn forgotten(cuda: &Cuda, memory: CUipcMemHandle) -> Called {
     Ok(())
 }
 
-/// Has an exporter obey an order.
+/// Sends an order to an exporter, and waits until the exporter has obeyed it.
 fn order(peer: &RefCell<Peer>, order: u8) -> Called {
     let channel = &mut peer.borrow_mut().channel;
     let obeyed = channel.send(&[order]).and_then(|()| channel.wait());
@@ -155,7 +158,7 @@ fn of_shared(pointer: u64) -> Vec<(&'static str, Call)> {
     calls
 }
 
-/// Memory of this process, which another process has opened.
+/// Exports memory of this process, and starts a peer that opens it.
 fn exported_memory(cuda: &Cuda) -> Outcome<Object> {
     let pointer = cuda.alloc(BYTES)?;
     let handle = handle_of(cuda, pointer)?;
@@ -185,7 +188,8 @@ fn memory_handle(_: &Cuda) -> Outcome<Object> {
 fn opened_memory(cuda: &Cuda) -> Outcome<Object> {
     let exporter = Exporter::start()?;
     let pointer = open(cuda, exporter.memory)?;
-    // As long as this process has the memory open, it can be opened again.
+    // While this process has the memory open, it can open it again even after the exporter has
+    // ended.
     let (mut calls, mut ends) = (of_shared(pointer), exporter.ends(|_, _| Ok(())));
     calls.extend(calls! { "close" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
     ends.extend(calls! { "end" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });

@@ -1,4 +1,4 @@
-//! Physical memory, reserved addresses, and mappings.
+//! Kinds of objects: physical memory, reserved addresses, and mappings.
 
 use super::object::{Kind, Object, calls, of_memory, output};
 use crate::cuda::{Called, Cuda, Outcome, cu, get};
@@ -42,11 +42,11 @@ fn reserve(cuda: &Cuda) -> Outcome<u64> {
 fn export(cuda: &Cuda, physical: u64) -> Result<File, crate::cuda::CallError> {
     let mut file = -1;
     cu!(cuda, cuMemExportToShareableHandle(output(&mut file), physical, FILE, 0))?;
-    // SAFETY: the library has just opened the descriptor for this program.
+    // SAFETY: the call has just created the descriptor, so nothing else owns it.
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Maps physical memory for a moment.
+/// Maps physical memory, and unmaps it again.
 fn map(cuda: &Cuda, address: u64, physical: u64) -> Called {
     cu!(cuda, cuMemMap(address, BYTES, 0, physical, 0))?;
     cu!(cuda, cuMemUnmap(address, BYTES))
@@ -66,7 +66,7 @@ fn physical(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemRelease(physical)) }))
 }
 
-/// A file descriptor to which physical memory was exported.
+/// Exports physical memory. The object is the file descriptor.
 fn file(cuda: &Cuda) -> Outcome<Object> {
     let physical = create(cuda)?;
     let file = export(cuda, physical)?;

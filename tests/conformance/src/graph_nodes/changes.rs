@@ -1,4 +1,4 @@
-//! Changes of valid parameters.
+//! The rows of the table: changes that make valid node parameters invalid, or that are edge cases.
 
 use crate::arguments::objects::{Objects, keep};
 use crate::cuda::{Outcome, cu};
@@ -10,23 +10,23 @@ use cuda_api::sys::{
 };
 use std::ptr::null_mut;
 
-/// A change of parameters.
+/// A function that changes the valid parameters of a node.
 type Change = fn(&mut Objects<'_>, &mut CUgraphNodeParams) -> Outcome;
 
-/// A change and its name.
+/// A change of parameters, with the name of its row.
 pub type Named = (&'static str, Change);
 
-/// Returns the graph that contains the node.
+/// Returns the graph to which the tested node belongs.
 pub fn graph(objects: &mut Objects<'_>) -> Outcome<CUgraph> {
     Ok(objects.graphs("hGraph", "CUgraph")? as CUgraph)
 }
 
-/// Lists changes of the parameters in a field of the union:
-/// `changes! { kernel, "no grid" => |p, _objects| p.gridDimX = 0 }`.
+/// Creates a list of named changes for the parameters in one field of the union: `changes! {
+/// kernel, "no grid" => |p, _objects| p.gridDimX = 0 }`.
 macro_rules! changes {
     ($field:ident, $($name:literal => |$p:ident, $objects:ident| $body:expr),* $(,)?) => {
         &[$(($name, |$objects, parameters| {
-            // SAFETY: the parameters are those of this type of node.
+            // SAFETY: the parameters belong to a node of the type whose field this is.
             let $p = unsafe { &mut parameters.__bindgen_anon_1.$field };
             $body;
             Ok(())
@@ -75,8 +75,8 @@ pub const KERNEL: &[Named] = changes! { kernel,
     "own context" => |p, o| p.ctx = o.cuda.primary()?.1,
 };
 
-/// Describes a buffer of parameters: a list of keys and values. 1 is the key of the buffer, and 2 that of
-/// its size.
+/// Returns the address of a list of keys and values that describes a parameter buffer. Key 1
+/// precedes the buffer's address, and key 2 precedes the address of its size.
 fn extra(size: u64, key_of_size: u64) -> u64 {
     keep([1, keep([0u64; 4]), key_of_size, keep(size), 0])
 }
@@ -252,7 +252,7 @@ pub const OPERATIONS: &[Named] = changes! { memOp,
     "none" => |p, _o| p.count = 0,
     "257" => |p, _o| {
         p.count = 257;
-        // SAFETY: there is one operation.
+        // SAFETY: the valid parameters contain an array of one operation.
         p.paramArray = keep([unsafe { *p.paramArray }; 257]) as _;
     },
     "no list" => |p, _o| p.paramArray = null_mut(),
@@ -262,7 +262,7 @@ pub const OPERATIONS: &[Named] = changes! { memOp,
     "no memory" => |p, _o| operation(p.paramArray).writeValue.address = 0,
     "unknown memory" => |p, _o| operation(p.paramArray).writeValue.address = UNKNOWN,
     "unaligned address" => |p, _o| {
-        // SAFETY: the operation is a write.
+        // SAFETY: the operation in the valid parameters is a write.
         unsafe { operation(p.paramArray).writeValue.address += 2 };
     },
     "flags of the write" => |p, _o| operation(p.paramArray).writeValue.flags = 0x80,
@@ -272,7 +272,7 @@ pub const OPERATIONS: &[Named] = changes! { memOp,
 };
 
 fn operation<'a>(list: *mut CUstreamBatchMemOpParams) -> &'a mut CUstreamBatchMemOpParams {
-    // SAFETY: the list has one operation, and is kept.
+    // SAFETY: the list contains one operation, and is never freed.
     unsafe { &mut *list }
 }
 

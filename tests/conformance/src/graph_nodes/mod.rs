@@ -1,9 +1,11 @@
-//! Parameters of nodes that a graph can't have: the table of types of nodes, and calls.
+//! The table of node parameters that a graph rejects, for every type of node, and for every call
+//! that takes them.
 //!
-//! In the part of the table for a type of node, a row is a change of valid parameters, and a column is a
-//! call that gets them: `add`, `set`, and `exec` are the calls for this type; `add-any`, `set-any`, and
-//! `exec-any` those for any type. `instantiate` adds the node and instantiates the graph. In the part
-//! `types`, a row is the type of a node, and a column a call for the nodes of another one.
+//! The table has a part for each type of node. In it, each row is a change of valid parameters, and
+//! each column is a call that gets the changed parameters: `add`, `set`, and `exec` are the calls
+//! for nodes of this type, and `add-any`, `set-any`, and `exec-any` are the calls for nodes of any
+//! type. `instantiate` adds the node and instantiates the graph. In the part `types`, each row is
+//! the type of a node, and each column is a call that is meant for another type of node.
 
 mod changes;
 mod node;
@@ -16,7 +18,7 @@ use crate::table::{Cell, Table};
 use node::Type;
 use types::ALL;
 
-/// The table.
+/// The table of node parameters that a graph rejects.
 pub const TABLE: Table = Table {
     option: "--graph-nodes",
     native: include_str!("native.csv"),
@@ -26,7 +28,7 @@ pub const TABLE: Table = Table {
     run: outcome,
 };
 
-/// The part of the table with nodes and calls of different types.
+/// The part of the table in which a node and the call on it have different types.
 const TYPES: &str = "types";
 
 fn find(name: &str) -> Outcome<&'static Type> {
@@ -72,7 +74,8 @@ fn outcome(
         let mut objects = Objects::new(cuda, node.function);
         let made = node.make(&mut objects)?;
         if column.starts_with("exec") {
-            // Before the parameters, because these can contain an unused handle of the graph.
+            // Instantiate the graph before creating the parameters. They can contain a conditional
+            // handle that no node uses, with which the graph couldn't be instantiated.
             objects.graphs("hGraphExec", "CUgraphExec")?;
         }
         let mut parameters = node.parameters(&mut objects)?;

@@ -1,4 +1,4 @@
-//! A type of node, and the calls for it.
+//! The types of nodes, and the calls that take their parameters.
 
 use super::changes::{self, graph};
 use crate::arguments::call::{Argument, call};
@@ -9,36 +9,39 @@ use cuda_api::sys::{
 };
 use std::ptr::{null, null_mut};
 
-/// A type of node.
+/// A type of node, with its valid parameters and its calls.
 pub struct Type {
     pub name: &'static str,
     pub number: CUgraphNodeType,
-    /// An entry point for this type, which determines the node that [`Objects::node`] creates.
+    /// The name of an entry point for nodes of this type. It determines the node that
+    /// [`Objects::node`] creates.
     pub function: &'static str,
-    /// The calls `add`, `get`, `set`, and `exec` for this type, as far as they exist.
+    /// The entry points `add`, `get`, `set`, and `exec` that are specific to this type, or `None`
+    /// where there is none.
     pub calls: [Option<&'static str>; 4],
-    /// How these calls get the parameters.
+    /// The form in which the type-specific entry points take the parameters.
     pub form: Form,
-    /// Creates valid parameters.
+    /// The function that creates valid parameters.
     pub create: fn(&mut Objects<'_>) -> Outcome<Union>,
     pub changes: &'static [changes::Named],
 }
 
-/// How the calls for a type of node get the parameters.
+/// The form in which the entry points for a type of node take the parameters.
 pub enum Form {
-    /// As the address of the structure.
+    /// They take the address of the type's structure.
     Structure,
-    /// As the address of the structure at an offset, followed by a context at another offset if the
-    /// node is added or is part of an executable graph.
+    /// They take the address of a structure at the first offset in the parameters. If the node is
+    /// added or is in an executable graph, they also take the context at the second offset.
     WithContext(usize, usize),
-    /// As a handle or an address.
+    /// They take a single handle or address instead of a structure.
     Word,
-    /// They get none.
+    /// There are no entry points that take parameters of this type.
     None,
 }
 
 impl Type {
-    /// Returns whether there is a call for this type of node.
+    /// Returns whether this type of node has the call, which can be a type-specific entry point or
+    /// one for all types.
     pub fn has(&self, call: &str) -> bool {
         match call {
             "add" => self.calls[0].is_some(),
@@ -49,7 +52,7 @@ impl Type {
         }
     }
 
-    /// Adds a valid node of this type to the graph.
+    /// Adds a node of this type with valid parameters to the graph.
     pub fn make(&self, objects: &mut Objects<'_>) -> Outcome<CUgraphNode> {
         let by_calls = !matches!(self.form, Form::None);
         if by_calls {
@@ -61,14 +64,14 @@ impl Type {
         Ok(node)
     }
 
-    /// Returns valid parameters for another node.
+    /// Returns valid parameters for a node of this type.
     pub fn parameters(&self, objects: &mut Objects<'_>) -> Outcome<CUgraphNodeParams> {
         let mut parameters = CUgraphNodeParams { type_: self.number, ..Default::default() };
         parameters.__bindgen_anon_1 = (self.create)(objects)?;
         Ok(parameters)
     }
 
-    /// Makes a call with a node and parameters, and returns its result.
+    /// Calls an entry point with a node and parameters, and returns the result.
     pub fn call(
         &self,
         objects: &mut Objects<'_>,
@@ -84,8 +87,8 @@ impl Type {
             let words: Vec<Argument> = words.into_iter().map(Argument::Word).collect();
             call(cuda, entry, &words)
         };
-        // The arguments for the parameters, and the context that follows some of them.
-        // SAFETY: both offsets are within the parameters.
+        // Read the parameter words that the entry point takes.
+        // SAFETY: `WithContext` and `Word` use only offsets within the parameters.
         let word = |at: u64| unsafe { *(at as *const u64) };
         let (own, context) = match self.form {
             Form::Structure => (vec![own], vec![]),

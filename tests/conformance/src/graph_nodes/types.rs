@@ -1,4 +1,4 @@
-//! The types of nodes, except those for semaphores.
+//! The types of nodes, except for semaphore nodes.
 
 use super::changes::{self, graph};
 use super::node::{Form, Type};
@@ -31,7 +31,7 @@ const CHILD: [Option<&str>; 4] = [
     Some("cuGraphExecChildGraphNodeSetParams"),
 ];
 
-/// All types.
+/// All types of nodes that the table covers.
 pub const ALL: &[Type] = &[
     Type {
         name: "kernel",
@@ -46,7 +46,8 @@ pub const ALL: &[Type] = &[
         form: Form::Structure,
         create: |objects| {
             let from = objects.structure("CUDA_KERNEL_NODE_PARAMS")?;
-            // SAFETY: the structure is kept, and both versions have the same fields.
+            // SAFETY: `structure` returns the address of this structure, which is never freed. Both
+            // versions start with the same fields.
             let kernel = unsafe { *(from as *const CUDA_KERNEL_NODE_PARAMS_v3) };
             Ok(Union { kernel })
         },
@@ -70,7 +71,7 @@ pub const ALL: &[Type] = &[
             let from = objects.structure("CUDA_MEMCPY3D")?;
             let memcpy = CUDA_MEMCPY_NODE_PARAMS {
                 copyCtx: objects.cuda.primary()?.1,
-                // SAFETY: the structure is kept.
+                // SAFETY: `structure` returns the address of this structure, which is never freed.
                 copyParams: unsafe { *(from as *const CUDA_MEMCPY3D) },
                 ..Default::default()
             };
@@ -92,7 +93,7 @@ pub const ALL: &[Type] = &[
         create: |objects| {
             let from = objects.structure("CUDA_MEMSET_NODE_PARAMS")?;
             let ctx = objects.cuda.primary()?.1;
-            // SAFETY: the structure is kept.
+            // SAFETY: `structure` returns the address of this structure, which is never freed.
             let CUDA_MEMSET_NODE_PARAMS { dst, pitch, value, elementSize, width, height } =
                 unsafe { *(from as *const CUDA_MEMSET_NODE_PARAMS) };
             let memset =
@@ -114,7 +115,8 @@ pub const ALL: &[Type] = &[
         form: Form::Structure,
         create: |objects| {
             let from = objects.structure("CUDA_HOST_NODE_PARAMS")?;
-            // SAFETY: the structure is kept, and both versions have the same fields.
+            // SAFETY: `structure` returns the address of this structure, which is never freed. Both
+            // versions start with the same fields.
             let host = unsafe { *(from as *const CUDA_HOST_NODE_PARAMS_v2) };
             Ok(Union { host })
         },
@@ -177,7 +179,8 @@ pub const ALL: &[Type] = &[
         form: Form::Structure,
         create: |objects| {
             let from = objects.structure("CUDA_MEM_ALLOC_NODE_PARAMS")?;
-            // SAFETY: the structure is kept, and both versions have the same fields.
+            // SAFETY: `structure` returns the address of this structure, which is never freed. Both
+            // versions start with the same fields.
             let alloc = unsafe { *(from as *const CUDA_MEM_ALLOC_NODE_PARAMS_v2) };
             Ok(Union { alloc })
         },
@@ -207,7 +210,8 @@ pub const ALL: &[Type] = &[
         form: Form::Structure,
         create: |objects| {
             let from = objects.structure("CUDA_BATCH_MEM_OP_NODE_PARAMS")?;
-            // SAFETY: the structure is kept, and both versions have the same fields.
+            // SAFETY: `structure` returns the address of this structure, which is never freed. Both
+            // versions start with the same fields.
             let batch = unsafe { *(from as *const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2) };
             Ok(Union { memOp: batch })
         },

@@ -1,9 +1,10 @@
-//! The flags of host memory: the table of every value of the flags, and calls.
+//! The table of the flags of host memory: every value of the flags, and the results of calls.
 //!
-//! A row is a value of the flags. `call` is the result of the call that allocates or registers memory
-//! with them. The other columns are what a call with such memory returns or, if the first call failed,
-//! its error: `flags` is what `cuMemHostGetFlags` stores; `to-memory` is a copy to the memory, and
-//! `from-memory` one from it; `kernel` is a kernel that stores a value in the memory.
+//! Each row is a value of the flags. In the column `call`, the outcome is the result of the call
+//! that allocates or registers memory with these flags. In the other columns, it's the result of a
+//! call that uses this memory, or if `call` failed, its error. `flags` is what `cuMemHostGetFlags`
+//! stores. `to-memory` is a copy to the memory, and `from-memory` is a copy from it. `kernel` is a
+//! kernel that stores a value in the memory.
 
 use crate::cuda::{Called, Cuda, Failure, Outcome, cu, parameter};
 use crate::ended;
@@ -12,7 +13,7 @@ use crate::table::Table;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-/// The table.
+/// The table of the flags of host memory.
 pub const TABLE: Table = Table {
     option: "--host-flags",
     native: include_str!("native.csv"),
@@ -28,12 +29,13 @@ pub const TABLE: Table = Table {
 const COLUMNS: [&str; 5] = ["call", "flags", "from-memory", "to-memory", "kernel"];
 const PAGE: usize = 4096;
 
-/// Every combination of the flags that have a name, and values with other bits.
+/// Returns every combination of the named flags, and values with unknown flags.
 fn flags() -> impl Iterator<Item = u32> {
     (0..=16).chain([32, 0x8000, 1 << 31])
 }
 
-/// Creates memory with these flags. Returns its address, or an error.
+/// A function that allocates or registers memory with these flags. The inner result is the memory's
+/// address, or the error of the call.
 type Create = fn(&Cuda, u32) -> Outcome<Result<*mut c_void, u32>>;
 
 const KINDS: &[(&str, Create)] = &[
@@ -45,12 +47,12 @@ const KINDS: &[(&str, Create)] = &[
         let host = map(libc::PROT_READ | libc::PROT_WRITE)?;
         Ok(code(&cu!(cuda, cuMemHostRegister_v2(host, PAGE, flags))).map(|()| host))
     }),
-    // The first version of the call.
+    // Registers memory with the first version of the call.
     ("register-first", |cuda, flags| {
         let host = map(libc::PROT_READ | libc::PROT_WRITE)?;
         Ok(code(&cu!(cuda, cuMemHostRegister(host, PAGE, flags))).map(|()| host))
     }),
-    // Memory that the program can only read.
+    // Registers memory that the program can read but not write.
     ("register-read-only", |cuda, flags| {
         let host = map(libc::PROT_READ)?;
         Ok(code(&cu!(cuda, cuMemHostRegister_v2(host, PAGE, flags))).map(|()| host))
@@ -71,7 +73,7 @@ fn number(called: &Called) -> u32 {
 /// Maps a page of anonymous memory.
 fn map(access: i32) -> Outcome<*mut c_void> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: the kernel chooses an unused address.
+    // SAFETY: a null address lets the kernel choose an unused one.
     let host = unsafe { libc::mmap(null_mut(), PAGE, access, flags, -1, 0) };
     if host == libc::MAP_FAILED { Err(Failure::new("cannot map a page")) } else { Ok(host) }
 }

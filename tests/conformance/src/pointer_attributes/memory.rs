@@ -1,4 +1,4 @@
-//! Memory of each kind.
+//! The kinds of memory in the table, and a pointer to each.
 
 use crate::cuda::{Called, Cuda, Failure, Outcome, cu, get};
 use crate::kernels::FILL;
@@ -10,20 +10,20 @@ use cuda_api::sys::{
 };
 use std::ptr::{null, null_mut};
 
-/// A pointer to memory, and the values that its attributes can have.
+/// A pointer to memory of some kind, and the values that its attributes can have.
 pub struct Pointer {
     pub address: u64,
     base: u64,
     size: usize,
-    /// The start and the size of the mapping that contains the address, if the memory consists of
-    /// several mappings.
+    /// The start and the size of the mapping that contains the address. `None` unless the program
+    /// has mapped the memory with the virtual memory API.
     mapping: Option<(u64, usize)>,
     context: CUcontext,
     pool: u64,
     free: Box<dyn Fn(&Cuda) -> Called>,
 }
 
-/// A name, and a function that returns a pointer into memory of this kind.
+/// The name of a kind of memory, and a function that returns a pointer to such memory.
 pub type Kind = (&'static str, fn(&Cuda) -> Outcome<Pointer>);
 
 pub const KINDS: &[Kind] = &[
@@ -98,7 +98,8 @@ const DEVICE: CUmemLocation =
     CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
 
 impl Pointer {
-    /// Returns the name of an attribute's value, or the value.
+    /// Returns a name for an attribute's value that differs between runs, such as `address`.
+    /// Returns other values as numbers.
     pub fn name(&self, attribute: &str, value: u64) -> String {
         let (start, length) = self.mapping.unwrap_or((0, 0));
         let name = match value {
@@ -121,25 +122,25 @@ impl Pointer {
     }
 }
 
-/// Describes memory of [`BYTES`] bytes.
+/// Returns a pointer to memory of [`BYTES`] bytes. `free` frees the memory.
 fn pointer(cuda: &Cuda, base: u64, free: impl Fn(&Cuda) -> Called + 'static) -> Outcome<Pointer> {
     let context = get!(cuda, cuCtxGetCurrent(@))?;
     let (address, free) = (base + 8, Box::new(free));
     Ok(Pointer { address, base, size: BYTES, mapping: None, context, pool: 0, free })
 }
 
-/// Maps pages of the program.
+/// Maps pages of ordinary host memory.
 fn map() -> Outcome<u64> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: the kernel chooses an unused address.
+    // SAFETY: a null address lets the kernel choose an unused one.
     let at = unsafe { libc::mmap(null_mut(), BYTES, access, flags, -1, 0) };
     if at == libc::MAP_FAILED { Err(Failure::new("cannot map pages")) } else { Ok(at as u64) }
 }
 
-/// Unmaps pages that [`map`] has mapped.
+/// Unmaps pages that [`map`] returned.
 fn unmap(at: u64) -> Called {
-    // SAFETY: nothing refers to the pages.
+    // SAFETY: `map` has mapped these pages, and nothing uses them any more.
     unsafe { libc::munmap(at as *mut _, BYTES) };
     Ok(())
 }
@@ -162,7 +163,7 @@ fn pool(cuda: &Cuda) -> Outcome<Pointer> {
     Ok(Pointer { pool: pool as u64, ..found })
 }
 
-/// Memory that a graph has allocated.
+/// Returns a pointer to memory that a graph has allocated.
 fn graph(cuda: &Cuda) -> Outcome<Pointer> {
     let (mut graph, mut node, mut exec) = (null_mut(), null_mut(), null_mut());
     let mut request = CUDA_MEM_ALLOC_NODE_PARAMS {
@@ -185,7 +186,7 @@ fn graph(cuda: &Cuda) -> Outcome<Pointer> {
     })
 }
 
-/// Memory of another process.
+/// Returns a pointer to memory of another process that this process has opened.
 fn imported(cuda: &Cuda) -> Outcome<Pointer> {
     let (mut peer, mut base) = (Peer::start("ended::exporter", None)?, 0);
     let reserved = peer.channel.receive::<64>()?.map(|byte| byte as _);
@@ -195,11 +196,11 @@ fn imported(cuda: &Cuda) -> Outcome<Pointer> {
         let _exporter = &peer;
         cu!(cuda, cuIpcCloseMemHandle(base))
     })?;
-    // The exporter's memory.
+    // The size of the memory that the exporter role allocates.
     Ok(Pointer { size: 4 << 20, ..found })
 }
 
-/// The second half of reserved addresses.
+/// Returns a pointer to memory that is mapped in the second half of a reserved address range.
 fn mapped(cuda: &Cuda) -> Outcome<Pointer> {
     let (mut base, mut physical) = (0, 0);
     let properties = CUmemAllocationProp {

@@ -1,8 +1,9 @@
-//! The attributes of pointers: the table of kinds of memory, attributes, and calls.
+//! The table of pointer attributes, for each kind of memory.
 //!
-//! A row is an attribute, and a column a call: `one` is `cuPointerGetAttribute`, and `all` is
-//! `cuPointerGetAttributes`. An outcome is the call's error, or the number of bytes that the call has
-//! written, and the value. Values that differ between runs have names, such as `address`.
+//! Each row is an attribute. The columns are calls: `one` is `cuPointerGetAttribute`, and `all` is
+//! `cuPointerGetAttributes`. An outcome is the call's error, or the number of bytes that the call
+//! has written, and the value. Values that differ between runs are replaced by names, such as
+//! `address`.
 
 mod memory;
 
@@ -38,9 +39,10 @@ const CALLS: &[(&str, Call)] = &[
     }),
 ];
 
-/// Returns the names and numbers of the attributes that have a single value for each pointer.
+/// Returns the names and numbers of the attributes in the table.
 fn attributes() -> impl Iterator<Item = (String, u32)> {
-    // The tokens of a pointer aren't a value but a secret of NVIDIA's kernel driver.
+    // Leave out P2P_TOKENS, because it's a secret of NVIDIA's kernel driver that differs between
+    // queries, not a property of the pointer.
     let other = ["P2P_TOKENS"];
     let all = enumeration("CUpointer_attribute").map(|found| found.members).unwrap_or_default();
     let named = all.iter().filter_map(|(name, number)| {
@@ -65,8 +67,8 @@ fn outcome(
     cuda.primary()?;
     let pointer = create(cuda)?;
     before();
-    // The two buffers have different contents, so bytes that are equal afterwards were written by
-    // the calls.
+    // The two buffers have different initial contents. Therefore, bytes that are equal after the
+    // two calls were written by them.
     let (mut data, mut other) = ([0x5a; 64], [0xa5; 64]);
     let called = call(cuda, &mut data, CUpointer_attribute(attribute), pointer.address);
     let _ = call(cuda, &mut other, CUpointer_attribute(attribute), pointer.address);

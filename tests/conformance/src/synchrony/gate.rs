@@ -1,4 +1,5 @@
-//! A gate that holds back a stream's work until the case opens it or a time limit has passed.
+//! A gate that holds back a stream's work until the case opens the gate, or until a time limit has
+//! passed.
 
 use crate::cuda::{Called, Cuda, Outcome, cu, get};
 use cuda_api::sys::CUstream;
@@ -7,23 +8,24 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A gate that the case holds closed is opened after this time, so that a call that wrongly waits
-/// for it makes the case fail instead of hang.
+/// Maximum time for which the case can hold the gate closed. A call that wrongly waits for the gate
+/// then makes the case fail instead of hang.
 const LONGEST: Duration = Duration::from_secs(20);
 
 #[derive(Default)]
 struct State {
-    /// The value that opens the gate.
+    /// The value of the word that opens the gate.
     value: u32,
-    /// When the thread opens the gate, unless the case opens it earlier.
+    /// When the gate's thread opens the gate, unless the case opens it earlier. `None` if the gate
+    /// is open.
     opens: Option<Instant>,
-    /// Whether the thread has opened the gate since it was closed.
+    /// Whether the gate's thread, and not the case, has opened the gate since it was last closed.
     late: bool,
     ended: bool,
 }
 
 struct Shared {
-    /// The address of the word that streams wait for.
+    /// The address of the word for which streams wait.
     word: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -36,12 +38,13 @@ impl Shared {
 
     fn open(&self, state: &mut State) {
         state.opens = None;
-        // SAFETY: the word is pinned memory, which the case never frees.
+        // SAFETY: the word is in pinned memory, which the case never frees, and all accesses are
+        // atomic.
         let word = unsafe { AtomicU32::from_ptr(self.word as *mut u32) };
         word.store(state.value, Ordering::SeqCst);
     }
 
-    /// Opens the gate when its time has come, until the case ends.
+    /// Opens the gate whenever its time limit has passed. Returns when the case has ended.
     fn run(&self) {
         let mut state = self.lock();
         while !state.ended {
@@ -62,7 +65,8 @@ impl Shared {
     }
 }
 
-/// A gate. Only the CPU opens it, so that opening it doesn't depend on any call.
+/// A gate in a stream. The CPU opens it by writing a word, so opening it doesn't depend on calls of
+/// the library.
 pub struct Gate {
     shared: Arc<Shared>,
     device: u64,
@@ -82,19 +86,21 @@ impl Gate {
         Ok(Self { shared, device, thread })
     }
 
-    /// Makes all later work in a stream wait until the gate opens, at the latest after `limit`.
+    /// Closes the gate: makes all later work in a stream wait until the gate opens, which happens
+    /// after `limit` at the latest.
     pub fn close(&self, cuda: &Cuda, stream: CUstream, limit: Duration) -> Called {
         let mut state = self.shared.lock();
         state.value += 1;
         state.late = false;
-        // The flag 0 means greater or equal.
+        // The stream waits until the word is at least this value, which flag 0 (GEQ) selects.
         cu!(cuda, cuStreamWaitValue32_v2(stream, self.device, state.value, 0))?;
         state.opens = Some(Instant::now() + limit);
         self.shared.changed.notify_one();
         Ok(())
     }
 
-    /// Keeps the gate closed until [`open`](Self::open). Returns false if it is already open.
+    /// Keeps the gate closed until [`open`](Self::open) is called, or [`LONGEST`] has passed.
+    /// Returns false if the gate is already open.
     pub fn hold(&self) -> bool {
         let mut state = self.shared.lock();
         if !state.late {
@@ -103,7 +109,7 @@ impl Gate {
         !state.late
     }
 
-    /// Opens the gate. Returns whether the case held it until now.
+    /// Opens the gate. Returns whether it was closed until now.
     pub fn open(&self) -> bool {
         let mut state = self.shared.lock();
         if !state.late {

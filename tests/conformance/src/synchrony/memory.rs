@@ -8,9 +8,9 @@ use cuda_api::sys::{
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
-/// The bytes of each piece of memory: enough for the largest copy, its gaps, and its offset.
+/// Size of each allocation in bytes. It suffices for the largest copy with its gaps and its offset.
 const BYTES: usize = (4 << 20) + (64 << 10);
-/// The elements of each array, of 16 bytes.
+/// Number of elements in each array. An element has 16 bytes.
 const ELEMENTS: usize = (1 << 16) + 1;
 
 const VARIABLE: &CStr = c"
@@ -20,21 +20,21 @@ const VARIABLE: &CStr = c"
 .visible .global .attribute(.managed) .align 16 .b8 variable[20000];
 ";
 
-/// A kind of memory.
+/// A kind of memory, as the source or the destination of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Pageable,
-    /// From `cuMemHostAlloc`.
+    /// Allocated by `cuMemHostAlloc`.
     Pinned,
-    /// From `cuMemHostRegister`.
+    /// Pageable memory that was registered with `cuMemHostRegister`.
     Registered,
     WriteCombined,
     Managed,
-    /// A managed variable, which is shorter than the other memory.
+    /// The memory of a managed variable. It's smaller than allocations of the other kinds.
     Variable,
-    /// From `cuMemAlloc`.
+    /// Allocated by `cuMemAlloc`.
     Device,
-    /// From `cuMemCreate` and `cuMemMap`.
+    /// Physical memory from `cuMemCreate` that is mapped with `cuMemMap`.
     Mapped,
     Array,
 }
@@ -74,13 +74,13 @@ impl Kind {
     }
 }
 
-/// A source or a destination.
+/// Memory of one kind that a copy can use as its source or destination.
 #[derive(Clone, Copy)]
 pub struct Spot {
     pub kind: Kind,
     /// The address that the program passes to a copy.
     pub address: u64,
-    /// The address that kernels use.
+    /// The address that kernels use for this memory.
     pub on_gpu: u64,
     pub array: CUarray,
 }
@@ -116,14 +116,14 @@ impl Spot {
         Ok(spot)
     }
 
-    /// Returns the same memory from `bytes` on.
+    /// Returns the part of the memory that starts after `bytes` bytes.
     pub fn skip(self, bytes: usize) -> Self {
         let bytes = bytes as u64;
         Self { address: self.address + bytes, on_gpu: self.on_gpu + bytes, ..self }
     }
 }
 
-/// A page of memory.
+/// A page of memory, aligned to its size.
 #[derive(Clone)]
 #[repr(align(4096))]
 struct Page(#[expect(dead_code)] [u8; 4096]);

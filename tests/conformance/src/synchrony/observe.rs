@@ -1,4 +1,4 @@
-//! Observes one copy or memset, and prints tables of such observations.
+//! Observes when a copy or memset returns, and prints tables of such observations.
 
 use super::gate::Gate;
 use super::memory::{Kind, Spot};
@@ -11,23 +11,24 @@ use std::collections::BTreeMap;
 use std::ptr::null_mut;
 use std::time::Duration;
 
-/// A case ends after this many wrong letters, each of which may take seconds.
+/// Maximum number of wrong letters in a case. Each may take seconds, so the case doesn't make
+/// further calls after that.
 const ENOUGH: usize = 10;
 
-/// The rows of a copy: their bytes, their number, the number of slices, and the bytes from row to
-/// row.
+/// The shape of a copy: the width of a row in bytes, the number of rows and of slices, and the
+/// distance between rows in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub width: usize,
     pub height: usize,
     pub depth: usize,
     pub pitch: usize,
-    /// The offsets of the source and of the destination.
+    /// The offsets of the source and the destination in their memory, in bytes.
     pub offsets: [usize; 2],
 }
 
 impl Shape {
-    /// Contiguous bytes.
+    /// Returns the shape of a copy of contiguous bytes.
     pub const fn row(width: usize) -> Self {
         Self { width, height: 1, depth: 1, pitch: width, offsets: [0, 0] }
     }
@@ -38,20 +39,20 @@ impl Shape {
     }
 }
 
-/// A copy or memset as an entry point gets it.
+/// The parameters of one copy or memset.
 pub struct Request {
     pub dst: Spot,
     pub src: Spot,
     pub shape: Shape,
-    /// The value of a memset.
+    /// The byte with which a memset fills its destination.
     pub value: u8,
     pub stream: CUstream,
 }
 
-/// An entry point, and what to call it with.
+/// An entry point, and the kinds of memory and the shapes to test it with.
 pub struct Form {
     pub name: &'static str,
-    /// Whether the entry point takes a stream.
+    /// Whether the entry point has a stream parameter.
     pub streamed: bool,
     pub rule: Rule,
     pub sources: &'static [Kind],
@@ -61,7 +62,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// The parts that most entry points share.
+    /// Default values for an entry point that copies linear memory.
     pub const ANY: Self = Self {
         name: "",
         streamed: false,
@@ -73,16 +74,16 @@ impl Form {
     };
 }
 
-/// Everything that the observations share.
+/// The state that all observations of a case share.
 struct Lab<'a> {
     cuda: &'a Cuda,
     gate: Gate,
     probe: Probe<'a>,
-    /// The stream for entry points that take one.
+    /// The stream that is passed to entry points with a stream parameter.
     stream: CUstream,
-    /// Two pieces of each kind of memory.
+    /// For each kind of memory, a spot for the source and one for the destination.
     spots: Vec<(Spot, Spot)>,
-    /// The value that was written last.
+    /// The value that was written last. Each write uses the next value.
     last: Cell<u8>,
     observed: Cell<usize>,
     wrong: Cell<usize>,
@@ -91,17 +92,18 @@ struct Lab<'a> {
 /// The observations of one call.
 struct Seen {
     /// Whether the CPU saw the new values at the destination's marks when the call had returned.
+    /// `on_gpu` is the same for the GPU.
     on_cpu: bool,
     on_gpu: bool,
-    /// The final state of the destination.
+    /// The contents of the destination after all work has finished.
     finally: Final,
 }
 
 #[derive(PartialEq)]
 enum Final {
-    /// The bytes that the source had when it was passed to the call.
+    /// The bytes that the source contained during the call.
     Passed,
-    /// The bytes that the source got after the call.
+    /// The bytes that were written to the source after the call had returned.
     Later,
     Neither,
 }
@@ -128,9 +130,9 @@ impl<'a> Lab<'a> {
         *found.expect("the case has asked for this kind")
     }
 
-    /// Makes a call, and observes whether it returned before earlier work, and what it had done by
-    /// then. If `gate` is a time, earlier work is held back until the call has returned, or for that
-    /// time.
+    /// Makes a call, and observes whether it returned before earlier work in the stream had
+    /// finished, and what it had done by then. If `gate` is set, earlier work is held back until
+    /// the call has returned, but not longer than this time.
     fn once(
         &self,
         form: &Form,
@@ -174,7 +176,8 @@ impl<'a> Lab<'a> {
         Ok(Ok((returned, Seen { on_cpu, on_gpu, finally })))
     }
 
-    /// Returns the letter for a call.
+    /// Makes a call twice, and returns the letter that describes when it returned (see the table in
+    /// [`super`]).
     fn observe(&self, form: &Form, spots: (Spot, Spot), shape: Shape) -> Outcome<char> {
         let kinds = (spots.0.kind, spots.1.kind);
         let limit = form.rule.limit(form.streamed, kinds);
@@ -206,8 +209,8 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Prints a line for each source: the destinations, with a letter per shape, or one letter if
-    /// they all agree.
+    /// Prints a line for each source. For each destination, the line contains a letter per shape,
+    /// or one letter if those of all shapes are equal.
     fn print(&self, form: &Form) -> Outcome {
         let none: &[Kind] = &[Kind::Device];
         let sources = if form.sources.is_empty() { none } else { form.sources };
@@ -245,7 +248,8 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// Prints the tables of entry points, which use these kinds of memory. Fails if a letter is wrong.
+/// Prints the tables for entry points. `kinds` are the kinds of memory that they use. Fails if a
+/// letter is wrong.
 pub fn tables(cuda: &Cuda, kinds: &[Kind], forms: &[Form]) -> Outcome {
     cuda.primary()?;
     let lab = Lab::new(cuda, kinds)?;

@@ -1,4 +1,5 @@
-//! Writes and reads single bytes of any kind of memory, without waiting for the stream under test.
+//! Writes and reads single bytes of any kind of memory. These accesses don't wait for the stream
+//! under test.
 
 use super::memory::{Kind, Spot};
 use crate::cuda::{Cuda, Outcome, cu, parameter};
@@ -53,23 +54,23 @@ const KERNELS: &CStr = c"
 }
 ";
 
-/// The offsets of the bytes that are written and read.
+/// The offsets of the three bytes that are written and read.
 pub type Marks = [usize; 3];
 
-/// Returns whether all marks have a value.
+/// Returns whether all three bytes have this value.
 pub fn all(bytes: [u8; 3], value: u8) -> bool {
     bytes == [value; 3]
 }
 
-/// Kernels and a stream that doesn't wait for other streams.
+/// Kernels that access memory, and a stream for them that doesn't wait for other streams.
 pub struct Probe<'a> {
     cuda: &'a Cuda,
     paint: CUfunction,
     look: CUfunction,
     stream: CUstream,
-    /// Where kernels and copies of arrays store the bytes that they see.
+    /// Memory in which kernels and copies from arrays store the bytes that they read.
     seen: Spot,
-    /// A row that is copied to arrays.
+    /// A row of memory from which arrays are filled.
     row: Spot,
 }
 
@@ -91,7 +92,8 @@ impl<'a> Probe<'a> {
         Ok(cu!(self.cuda, cuStreamSynchronize(self.stream))?)
     }
 
-    /// Copies a row between linear memory and the start of an array.
+    /// Copies a row of `len` bytes between linear memory and the start of an array. `into` selects
+    /// the direction.
     fn array(&self, array: Spot, memory: Spot, len: usize, into: bool) -> Outcome {
         let (kind, row) = (Memory::CU_MEMORYTYPE_UNIFIED, Memory::CU_MEMORYTYPE_ARRAY);
         let mut copy =
@@ -121,18 +123,18 @@ impl<'a> Probe<'a> {
             // SAFETY: the marks lie in the spot's memory.
             unsafe { (spot.address as *mut u8).add(mark).write_volatile(value) };
         }
-        // Drains the buffers of write-combined memory.
+        // This flushes the CPU's write-combining buffers, so that the bytes reach the memory.
         fence(Ordering::SeqCst);
         Ok(())
     }
 
-    /// Reads the marks of a spot as the CPU.
+    /// Reads the marks of a spot with the CPU.
     pub fn on_cpu(&self, spot: Spot, marks: Marks) -> [u8; 3] {
         // SAFETY: the marks lie in the spot's memory.
         marks.map(|mark| unsafe { (spot.address as *const u8).add(mark).read_volatile() })
     }
 
-    /// Reads the marks of a spot as the GPU, in a stream that doesn't wait for others.
+    /// Reads the marks of a spot with the GPU, in a stream that doesn't wait for other streams.
     pub fn on_gpu(&self, spot: Spot, marks: Marks) -> Outcome<[u8; 3]> {
         if spot.kind == Kind::Array {
             self.array(spot, self.seen, marks[2] + 1, false)?;
@@ -142,8 +144,8 @@ impl<'a> Probe<'a> {
         Ok(self.on_cpu(self.seen, [0, 1, 2]))
     }
 
-    /// Reads the marks of a spot when the GPU is idle: as the CPU if it can access the memory, and
-    /// otherwise as the GPU.
+    /// Reads the marks of a spot when the GPU is idle. Uses the CPU if it can access the memory,
+    /// and otherwise the GPU.
     pub fn finally(&self, spot: Spot, marks: Marks) -> Outcome<[u8; 3]> {
         if spot.kind.on_cpu() { Ok(self.on_cpu(spot, marks)) } else { self.on_gpu(spot, marks) }
     }

@@ -1,8 +1,8 @@
-//! Values of CUDA_VISIBLE_DEVICES: the table of values and of the devices that they select.
+//! The table of values of CUDA_VISIBLE_DEVICES, and of the devices that each value selects.
 //!
-//! A row is a value, with `|` instead of commas, and with names in capitals instead of UUIDs; see
-//! [`value`]. An outcome is the list of the selected devices, or the error of `cuInit`. There are kinds
-//! for one device and for several.
+//! Each row is a value, in which `|` replaces commas, and names in capitals replace UUIDs (see
+//! [`value`]). An outcome is the list of selected devices, or the error of `cuInit`. There is a
+//! kind of table for hosts with one device, and one for hosts with several devices.
 
 use crate::cuda::{Cuda, DefaultStream, Failure, Outcome, cu};
 use crate::table::Table;
@@ -28,20 +28,21 @@ pub const TABLE: Table = Table {
 };
 
 const NATIVE: &str = include_str!("native.csv");
-/// The option that prints the devices in this process.
+/// The option that prints the devices that this process can use.
 pub const LIST: &str = "--list-devices";
 
-/// Returns the kind of a host with these devices.
+/// Returns the part of the table for a host with these devices.
 fn kind(devices: &[String]) -> &'static str {
     if devices.len() > 1 { "several" } else { "one" }
 }
 
-/// Checks all values.
+/// Checks all rows for this host.
 pub fn check(cuda: &Cuda) -> Outcome {
     TABLE.check(cuda, kind(&devices(None)?))
 }
 
-/// Returns the UUIDs of the devices that another process finds with this value, or the error that it gets.
+/// Returns the UUIDs of the devices that a process finds if CUDA_VISIBLE_DEVICES has this value, or
+/// the error that the process gets.
 fn devices(value: Option<&str>) -> Outcome<Vec<String>> {
     let mut command = Command::new(std::env::current_exe().map_err(Failure::new)?);
     command.arg(LIST).env_remove("CUDA_VISIBLE_DEVICES").env_remove("CUDA_DEVICE_ORDER");
@@ -53,7 +54,7 @@ fn devices(value: Option<&str>) -> Outcome<Vec<String>> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// Prints the UUIDs of the devices, or an error.
+/// Prints the UUIDs of the devices that this process can use, or an error.
 pub fn list() -> ExitCode {
     let listed = || {
         let (cuda, mut count) = (Cuda::load(DefaultStream::Legacy)?, 0);
@@ -78,10 +79,11 @@ pub fn list() -> ExitCode {
     }
 }
 
-/// Replaces the names of UUIDs in a row: `UUID0` is that of the first device, `SHORT0` its first twelve
-/// characters, `LESS0` all but the last one, `MORE0` has one more, `OTHER0` has a different last one,
-/// `UPPER0` has capital digits, `LOWER0` a prefix without capitals, and `BARE0` has no prefix. A row
-/// without a value is called `empty`.
+/// Returns the value of CUDA_VISIBLE_DEVICES for a row, by replacing names with UUIDs. `UUID0` is
+/// the UUID of the first device. The other names are variants of it: `SHORT0` is its first twelve
+/// characters, `LESS0` all but its last character, and `MORE0` has one more character. `OTHER0` has
+/// a different last character, `UPPER0` has capital digits, `LOWER0` has a prefix without capitals,
+/// and `BARE0` has no prefix. The row for the empty value is called `empty`.
 fn value(row: &str, devices: &[String]) -> String {
     let mut value = row.replace('|', ",");
     if value == "empty" {
@@ -106,7 +108,7 @@ fn value(row: &str, devices: &[String]) -> String {
     value
 }
 
-/// Returns the outcome of a row.
+/// Returns the outcome of a row on this host.
 fn selected(row: &str) -> Outcome<String> {
     let all = devices(None)?;
     let value = (row != "unset").then(|| value(row, &all));
