@@ -1,5 +1,5 @@
 //! Measures how long driver API calls take in the calling program: posted calls, in bursts that fit
-//! into the ring, and waited calls. Uses the `libcuda.so.1` that the loader finds.
+//! into the ring, and calls that wait for a reply. Uses the `libcuda.so.1` that the loader finds.
 //!
 //! Prints the medians in nanoseconds. `call-cost MAX_POSTED MAX_WAITED` fails if a median exceeds
 //! its maximum.
@@ -8,11 +8,11 @@ use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Posted calls per burst. A burst is far smaller than the smallest ring, which has 64 KiB.
+/// Number of posted calls per burst. A burst must fit into the ring, which has 1 MiB by default.
 const BURST: u32 = 1000;
 const BURSTS: usize = 200;
 const WAITED: usize = 20_000;
-/// Waited calls per measurement.
+/// Number of calls that wait for a reply in one measurement.
 const GROUP: usize = 50;
 
 type Handle = *mut c_void;
@@ -23,8 +23,8 @@ struct Cuda {
 
 impl Cuda {
     fn open() -> Result<Self, String> {
-        // SAFETY: the name is a C string. The user of this program chose the library, whose
-        // initializers run now.
+        // SAFETY: the name is a C string. The user of this program selects the library, and trusts
+        // its initializers.
         let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
         if library.is_null() {
             Err("cannot load libcuda.so.1".into())
@@ -52,12 +52,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 macro_rules! function {
     ($cuda:expr, $name:literal, ($($arg:ty),*)) => {{
         let symbol = $cuda.symbol($name)?;
-        // SAFETY: the driver API function with this name has this signature.
+        // SAFETY: the caller of the macro specifies the signature that the driver API function with
+        // this name has.
         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> c_uint>(symbol) }
     }};
 }
 
-/// Returns the median times of posted calls and of waited calls, in nanoseconds.
+/// Returns the median time of posted calls, and that of calls that wait for a reply, in
+/// nanoseconds.
 fn measure() -> Result<(f64, f64), String> {
     let cuda = Cuda::open()?;
     let init = function!(cuda, c"cuInit", (c_uint));
@@ -70,7 +72,7 @@ fn measure() -> Result<(f64, f64), String> {
     let query = function!(cuda, c"cuStreamQuery", (Handle));
     let (mut ctx, mut event, mut stream) =
         (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-    // Device 0 is the first one. Flag 2 is CU_EVENT_DISABLE_TIMING, and flag 1 is
+    // Device 0 is the first device. Flag 2 is CU_EVENT_DISABLE_TIMING, and flag 1 is
     // CU_STREAM_NON_BLOCKING.
     // SAFETY: the output pointers point to local variables.
     unsafe {
@@ -84,11 +86,11 @@ fn measure() -> Result<(f64, f64), String> {
     for _ in 0..BURSTS {
         let start = Instant::now();
         for _ in 0..BURST {
-            // SAFETY: both handles are live.
+            // SAFETY: the event and the stream haven't been destroyed.
             check("cuEventRecord", unsafe { record(event, stream) })?;
         }
         posted.push(start.elapsed().as_nanos() as f64 / f64::from(BURST));
-        // SAFETY: the handle is live.
+        // SAFETY: the stream hasn't been destroyed.
         check("cuStreamSynchronize", unsafe { synchronize(stream) })?;
     }
     let mut waited = Vec::new();
@@ -96,7 +98,7 @@ fn measure() -> Result<(f64, f64), String> {
     for _ in 0..WAITED / GROUP {
         let start = Instant::now();
         for _ in 0..GROUP {
-            // SAFETY: the handle is live.
+            // SAFETY: the stream hasn't been destroyed.
             check("cuStreamQuery", unsafe { query(stream) })?;
         }
         waited.push(start.elapsed().as_nanos() as f64 / GROUP as f64);

@@ -1,8 +1,9 @@
-//! Checks that a kernel enforces the limits that `vcudad` sets on a VM's processes: `memory.host_max`,
-//! `pids.max`, and `cpu.max`. Runs as root in a user-mode Linux guest, whose kernel has all cgroup
-//! controllers, and starts a `vcudad` there; tests/tests/host_limits.rs starts it.
+//! Checks that a kernel enforces the limits that `vcudad` sets on a VM's processes:
+//! `memory.host_max`, `pids.max`, and `cpu.max`. The program runs as root in a user-mode Linux
+//! guest, whose kernel has all cgroup controllers, and starts a `vcudad` in it.
+//! tests/tests/host_limits.rs starts the program.
 //!
-//! In each case, one VM reaches its limit, and the programs of another one must pass.
+//! In each case, one VM reaches its limit, while the programs of another VM must pass.
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
 const CGROUPS: &str = "/sys/fs/cgroup";
-/// How long a step may take.
+/// Maximum time that a step may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const MEMORY: Vm = A;
@@ -24,10 +25,11 @@ const CPU: Vm = Vm { name: "d", memory_max: "1G", uid: 61_304 };
 
 fn main() {
     mount("cgroup2", CGROUPS);
-    // Sockets can't be on the host's file system. TMPDIR is /run, since this checkout may be in /tmp.
+    // Mount a file system for sockets, which can't be on the host's file system. TMPDIR is /run and
+    // not /tmp, because /tmp may contain this checkout.
     mount("tmpfs", "/run");
-    // By default, softgpu's device has half of the guest's memory, which is less than the sum of
-    // the VMs' `memory.max`.
+    // The default is half of the guest's memory, which is less than the sum of the VMs'
+    // `memory.max`.
     let env = [("SOFTGPU_MEMORY", "8G")];
     let vms = [
         (MEMORY, "memory.host_max = \"192M\""),
@@ -57,7 +59,8 @@ fn cgroup(host: &Host, vm: Vm) -> PathBuf {
     Path::new(CGROUPS).join(format!("virtio-cuda-{}/vm-{}", host.pid(), vm.name))
 }
 
-/// Returns a number from a file of a VM's cgroup. `key` is empty if the file contains nothing else.
+/// Returns a number from a file in a VM's cgroup: the number after `key`, or the only number if
+/// `key` is empty.
 fn number(host: &Host, vm: Vm, file: &str, key: &str) -> u64 {
     let path = cgroup(host, vm).join(file);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
@@ -74,7 +77,8 @@ fn passes(host: &Host, vm: Vm) {
     assert!(output.status.success(), "VM {}: {output:?}\n{}", vm.name, host.log());
 }
 
-/// softgpu's device memory is memory of the worker.
+/// Checks `memory.host_max`. With softgpu, device memory is memory of the worker, so programs can
+/// reach this limit.
 fn memory_is_limited(host: &Host) {
     passes(host, MEMORY);
     let (mut small, _) = host.spawn(MEMORY, "spin", &["fill=16", "idle"]);
@@ -85,7 +89,7 @@ fn memory_is_limited(host: &Host) {
     assert!(number(host, MEMORY, "memory.events", "oom_kill") > 0);
     let peak = number(host, MEMORY, "memory.peak", "");
     assert!(peak <= 192 << 20, "{peak}");
-    // Only the largest worker has ended.
+    // The kernel has killed only the largest worker, so the small program's worker still runs.
     assert_eq!(small.try_wait().unwrap(), None, "{}", host.log());
     small.kill().unwrap();
     small.wait().unwrap();
@@ -112,8 +116,8 @@ fn processes_are_limited(host: &Host) {
     let limited = eventually(PATIENCE, || number(host, PIDS, "pids.events", "max") > 0);
     assert!(limited, "{failed:?}\n{}", host.log());
     let peak = number(host, PIDS, "pids.peak", "");
-    // The peak can exceed the limit: a worker that was started in advance joins the VM's cgroup
-    // with several threads, which the kernel always permits.
+    // The peak can exceed the limit: a worker that was started in advance has several threads when
+    // it joins the VM's cgroup, and the kernel always permits joining.
     assert!(peak < 2 * 48, "{peak}");
     passes(host, UNHARMED);
     let count = programs.len();
@@ -126,18 +130,20 @@ fn processes_are_limited(host: &Host) {
     println!("pids.max: {count} programs ran at a time, with at most {peak} threads");
 }
 
-/// Sets a limit so that this much is left.
+/// A function that sets a limit so that the VM's device process can use this many more of a
+/// resource.
 type Set<'a> = &'a dyn Fn(u64);
 
-/// A device process that lacks a thread, a descriptor, or an epoll watch for a front end refuses only that
-/// front end, whichever of its steps fails.
+/// If the device process lacks a thread, a descriptor, or an epoll watch for a front end, it must
+/// refuse only that front end. This must be true in each of the steps in which it accepts a front
+/// end.
 fn a_front_end_is_refused_alone(host: &Host) {
     const WATCHES: &str = "/proc/sys/fs/epoll/max_user_watches";
     let device = host.device(PIDS).unwrap();
     let pids_max = cgroup(host, PIDS).join("pids.max");
     let threads = || number(host, PIDS, "pids.current", "");
     let before = idle_threads(host, PIDS);
-    // The process keeps one descriptor at the end of its table.
+    // Don't count the one descriptor that the process keeps at the end of its table.
     let all = fs::read_dir(format!("/proc/{device}/fd")).unwrap().flatten();
     let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
     let open = numbers.filter(|number| *number < 10_000).count() as u64;
@@ -147,7 +153,8 @@ fn a_front_end_is_refused_alone(host: &Host) {
         descriptors(device, Some(open + room));
     };
     let set_watches = |room: u64| fs::write(WATCHES, room.to_string()).unwrap();
-    // Without a descriptor, the process can't even refuse a front end.
+    // The second value is the smallest tested amount. It's 1 for descriptors, because a process
+    // without a free descriptor can't even accept and refuse a front end.
     let limits: [(&str, u64, Set<'_>); 3] = [
         ("pids.max", 0, &set_threads),
         ("RLIMIT_NOFILE", 1, &set_files),
@@ -173,8 +180,8 @@ fn a_front_end_is_refused_alone(host: &Host) {
     }
 }
 
-/// Whichever thread can't be started for a program, the program gets errors, never wrong results, and its
-/// messages name the limit, or the log that does.
+/// If any of the threads for a program can't be started, the program must get errors and never
+/// wrong results. Its messages must name the limit, or refer to the log that does.
 fn a_missing_thread_is_explained(host: &Host) {
     let pids_max = cgroup(host, PIDS).join("pids.max");
     let threads = || number(host, PIDS, "pids.current", "");
@@ -197,7 +204,8 @@ fn a_missing_thread_is_explained(host: &Host) {
     println!("pids.max: {failed} programs failed, and named the limit");
 }
 
-/// Waits until a VM has no sessions and no front ends, and returns the number of its threads.
+/// Waits until a VM has no sessions and no front ends. Returns the number of threads that the VM's
+/// processes then have.
 fn idle_threads(host: &Host, vm: Vm) -> u64 {
     let device = host.device(vm).unwrap();
     let serves = || {
@@ -210,13 +218,13 @@ fn idle_threads(host: &Host, vm: Vm) -> u64 {
     number(host, vm, "pids.current", "")
 }
 
-/// Connects a front end, and returns whether it's served.
+/// Connects a front end, and returns whether the device process responds to it.
 fn is_served(host: &Host, vm: Vm) -> bool {
     // VHOST_USER_GET_FEATURES, version 1, without a payload.
     const GET_FEATURES: [u32; 3] = [1, 1, 0];
     let mut front_end = UnixStream::connect(host.socket(vm)).unwrap();
     front_end.set_read_timeout(Some(PATIENCE)).unwrap();
-    // The connection may already be closed.
+    // Ignore an error, because the device process may already have closed the connection.
     let _ = front_end.write_all(&GET_FEATURES.map(u32::to_ne_bytes).concat());
     match front_end.read(&mut [0]) {
         Ok(bytes) => bytes > 0,
@@ -225,15 +233,16 @@ fn is_served(host: &Host, vm: Vm) -> bool {
     }
 }
 
-/// Sets the limit on a process's descriptors, and returns the one before.
+/// Returns a process's limit of descriptors, and changes it to `max` if that isn't `None`.
 fn descriptors(pid: i32, max: Option<u64>) -> u64 {
     let mut old = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `old` is writable, and the new limit, if there is one, is readable.
+    // SAFETY: `old` is writable, and a null pointer means that the limit doesn't change.
     let result = unsafe { libc::prlimit(pid, libc::RLIMIT_NOFILE, std::ptr::null(), &mut old) };
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     if let Some(max) = max {
         let new = libc::rlimit { rlim_cur: max, ..old };
-        // SAFETY: as above.
+        // SAFETY: the new limit is readable, and a null pointer means that the old limit isn't
+        // returned.
         let result = unsafe { libc::prlimit(pid, libc::RLIMIT_NOFILE, &new, std::ptr::null_mut()) };
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     }
@@ -247,7 +256,8 @@ fn cpu_time_is_limited(host: &Host) {
     std::thread::sleep(Duration::from_secs(3));
     let (used, elapsed) = (used() - before, since.elapsed().as_micros() as u64);
     assert!(number(host, CPU, "cpu.stat", "nr_throttled") > 0, "{}", host.log());
-    // The kernel measures in ticks, so the first periods may use more than their quota.
+    // The kernel measures CPU time in ticks, so the first periods may use more than their quota.
+    // Therefore, allow a quarter instead of a fifth.
     assert!(used <= elapsed / 4, "{used} of {elapsed} us");
     passes(host, UNHARMED);
     program.kill().unwrap();

@@ -1,14 +1,15 @@
-//! Allocates and frees device memory in a loop, for tests of what makes a program wait. Uses the
-//! `libcuda.so.1` that the loader finds.
+//! Allocates and frees device memory in a loop, for tests that check when a program has to wait.
+//! Uses the `libcuda.so.1` that the loader finds.
 //!
-//!   memory-steps MIB    allocates, fills, and frees MIB in each step, or makes no steps if MIB is 0
+//!   memory-steps MIB    allocates, fills, and frees MIB in each step, or makes no steps if MIB is
+//!   0
 //!
 //! Prints `step N` after each step. On another thread, handles the lines of standard input:
 //!
-//!   ask MIB     allocates and frees that much, and prints `got MIB`, or `refused MIB` if there is no
-//!               room
-//!   take MIB    allocates that much, and prints `took MIB`
-//!   give        frees what was taken last, and prints `gave`
+//!   ask MIB     allocates and frees MIB, and prints `got MIB`, or `refused MIB` if there is no
+//!   room
+//!   take MIB    allocates MIB, and prints `took MIB`
+//!   give        frees the memory of the last `take`, and prints `gave`
 //!   free        prints `free BYTES`, the result of cuMemGetInfo
 //!   reset       destroys the context and creates it again, and prints `reset`
 //!
@@ -43,7 +44,8 @@ fn symbol(library: Handle, name: &CStr) -> *mut c_void {
 
 macro_rules! function {
     ($library:expr, $name:literal, ($($arg:ty),*)) => {
-        // SAFETY: the driver API function with this name has this signature.
+        // SAFETY: the driver API function with this name has the signature of the field that it's
+        // stored in.
         unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> c_uint>(
                 symbol($library, $name),
@@ -54,8 +56,8 @@ macro_rules! function {
 
 /// Loads the library and creates a context. Returns the functions and the context's address.
 fn open() -> (Cuda, usize) {
-    // SAFETY: the name is a C string. The user of this program chose the library, whose initializers
-    // run now.
+    // SAFETY: the name is a C string. The user of this program selects the library, and trusts its
+    // initializers.
     let library = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
     assert!(!library.is_null(), "cannot load libcuda.so.1");
     let init = function!(library, c"cuInit", (c_uint));
@@ -75,7 +77,7 @@ fn open() -> (Cuda, usize) {
 
 impl Cuda {
     fn enter(&self, ctx: usize) {
-        // SAFETY: the context is live.
+        // SAFETY: the context hasn't been destroyed.
         assert_eq!(unsafe { (self.set_current)(ctx as Handle) }, 0, "cuCtxSetCurrent");
     }
 
@@ -92,7 +94,8 @@ impl Cuda {
 
     /// Frees memory that `take` returned, once.
     fn give(&self, at: u64) {
-        // SAFETY: the memory was allocated, and nothing uses it.
+        // SAFETY: `take` has allocated the memory, it's freed only once, and nothing uses it any
+        // more.
         assert_eq!(unsafe { (self.free)(at) }, 0, "cuMemFree");
     }
 
@@ -115,7 +118,8 @@ impl Cuda {
         ctx as usize
     }
 
-    /// Destroys the primary context, which no other thread uses, and creates it again.
+    /// Destroys the primary context and creates it again. The other thread must not use the
+    /// context.
     fn reset(&self) {
         // SAFETY: device 0 is the first one.
         assert_eq!(unsafe { (self.reset)(0) }, 0, "cuDevicePrimaryCtxReset");
@@ -169,7 +173,7 @@ fn main() -> ExitCode {
     cuda.enter(ctx);
     if bytes == 0 {
         println!("ready");
-        // The other thread ends the process.
+        // This thread has nothing more to do. The other thread ends the process.
         loop {
             std::thread::park();
         }

@@ -12,13 +12,13 @@ use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
-/// vcudad must respond within this time, however busy it is.
+/// Maximum time within which vcudad must respond, even if it is busy.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub struct Client {
     socket: PathBuf,
     runtime: Runtime,
-    /// The longest time that a response took.
+    /// The longest time that a response has taken so far.
     pub worst: Duration,
 }
 
@@ -35,7 +35,7 @@ impl Client {
         Self { socket: socket.to_owned(), runtime, worst: Duration::ZERO }
     }
 
-    /// Sends a request. Fails if there is no response within the limit.
+    /// Sends a request. Fails if there is no response within [`LIMIT`].
     pub fn ask(
         &mut self,
         method: Method,
@@ -57,7 +57,7 @@ impl Client {
         }
     }
 
-    /// Reads a resource.
+    /// Reads a resource with a GET request.
     pub fn get(&mut self, path: &str) -> Result<Value, String> {
         let answer = self.ask(Method::GET, path, None)?;
         if answer.status == 200 {

@@ -1,4 +1,4 @@
-//! Performs the actions.
+//! Performs the actions of the plan, which attack VMs, processes, and sessions.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -15,12 +15,12 @@ use crate::programs::Programs;
 use crate::world::{Session, World};
 use virtio_cuda_tests::random::Random;
 
-/// Pause between two actions.
+/// The pause between two actions.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Maximum number of programs that run in attacked VMs at the same time.
 const PROGRAMS: usize = 190;
-/// Maximum number of programs that are started within `RECENT`. There is a limit, because each
-/// start takes CPU time in the program, in vcudad, and in a worker.
+/// Maximum number of programs that are started within [`RECENT`]. The limit is necessary because
+/// each start takes CPU time in the program, in vcudad, and in a worker.
 const STARTS: usize = 8;
 const RECENT: Duration = Duration::from_secs(1);
 
@@ -29,8 +29,8 @@ pub struct Attacker<'w> {
     host: &'w Host,
     pub client: Client,
     pub programs: Programs,
-    /// For each kind of action, how often it was performed, and how often it was skipped because
-    /// there was no VM, program, or process to perform it on.
+    /// For each kind of action, how often it was performed, and how often it was skipped because no
+    /// VM, program, or process existed on which it could be performed.
     pub counts: BTreeMap<&'static str, (u64, u64)>,
     exists: Vec<bool>,
 }
@@ -47,7 +47,7 @@ impl<'w> Attacker<'w> {
         }
     }
 
-    /// Performs actions for some time.
+    /// Performs actions for this time.
     pub fn attack(&mut self, random: &mut Random, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end && self.world.is_worth_continuing() {
@@ -76,7 +76,8 @@ impl<'w> Attacker<'w> {
         all.filter(|session| session.vm >= UNHARMED).collect()
     }
 
-    /// Performs an action. Returns false if there is no object to perform it on.
+    /// Performs an action. Returns false if it was skipped, because there was no object to perform
+    /// it on.
     fn perform(&mut self, action: &Action) -> bool {
         let spawner = self.world.spawner;
         match action {
@@ -134,7 +135,7 @@ impl<'w> Attacker<'w> {
         has_room
     }
 
-    /// Removes a VM.
+    /// Removes a VM from vcudad. Returns whether that succeeded.
     pub fn remove(&mut self, vm: usize) -> bool {
         let path = format!("/v1/vms/{}", self.world.vms[vm].name);
         let done = self.ask(Method::DELETE, &path, None);
@@ -142,7 +143,7 @@ impl<'w> Attacker<'w> {
         done
     }
 
-    /// Adds a VM.
+    /// Adds a VM to vcudad. Returns whether that succeeded.
     pub fn add(&mut self, vm: usize) -> bool {
         let (name, uid) = (self.world.vms[vm].name, self.world.vms[vm].uid);
         let socket = self.host.socket(self.world.vms[vm]);
@@ -155,7 +156,7 @@ impl<'w> Attacker<'w> {
         done
     }
 
-    /// Brings all VMs back, with their first settings.
+    /// Adds all VMs that were removed, and restores the initial settings of all VMs.
     pub fn restore(&mut self) {
         for vm in 0..self.world.vms.len() {
             if vm >= UNHARMED && self.exists[vm] && !self.remove(vm) {
@@ -182,8 +183,8 @@ impl<'w> Attacker<'w> {
         }
     }
 
-    /// Sends a request. vcudad may refuse it, because the VM or session may just have ended or the
-    /// GPUs may be full, but must not fail.
+    /// Sends a request. vcudad may refuse it, because the VM or session may have just ended or the
+    /// GPUs may be full. An internal error of vcudad is a violation.
     fn ask(&mut self, method: Method, path: &str, body: Option<&Value>) -> bool {
         let said = format!("{method} {path}");
         match self.client.ask(method, path, body) {

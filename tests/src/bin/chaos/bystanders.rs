@@ -1,4 +1,4 @@
-//! Programs in VMs that are never attacked. All of them must pass.
+//! Programs in the VMs that aren't attacked. All of them must pass.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use virtio_cuda_tests::Host;
 use crate::plan::{SHORT, UNHARMED};
 use crate::world::World;
 
-/// The most time that a program may take. Without attacks, it takes about a second.
+/// Maximum time that a program may take. Without attacks, it takes about a second.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Pause between two programs, to leave the CPUs to the attacks.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The programs that ran.
+/// The results of the bystanders' programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Results {
     pub passed: u64,
@@ -22,7 +22,8 @@ pub struct Results {
     pub longest: Duration,
 }
 
-/// Runs short programs, one after another, until the run stops. There are `count` such threads.
+/// Runs short programs in the unharmed VMs, one after another, until the run stops. There are
+/// `count` threads that do this.
 pub fn run(world: &World, host: &Host, thread: usize, count: usize) -> Results {
     let mut results = Results::default();
     let mut turn = thread;
@@ -45,14 +46,15 @@ pub fn run(world: &World, host: &Host, thread: usize, count: usize) -> Results {
     results
 }
 
-/// Starts programs that hold a session in some VMs for `seconds`.
+/// Starts programs in half of the unharmed VMs, each of which holds a session and memory for
+/// `seconds`.
 pub fn start_holders(world: &World, host: &Host, seconds: u64) -> Vec<Child> {
     let seconds = seconds.to_string();
     let start = |vm| piped(host.command(vm, "spin", &["hold=32", "idle", &seconds]));
     world.vms[..UNHARMED / 2].iter().map(|vm| start(*vm)).collect()
 }
 
-/// Waits for the programs that `start_holders` started.
+/// Waits for the programs that `start_holders` started. All of them must pass.
 pub fn join_holders(world: &World, holders: Vec<Child>) -> Results {
     let mut results = Results::default();
     for (vm, holder) in world.vms.iter().zip(holders) {
@@ -72,7 +74,7 @@ fn piped(mut command: Command) -> Child {
     command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
-/// Waits for a program whose output fits into a pipe.
+/// Waits for a program until `end`. Its output is read afterwards, so it must fit into a pipe.
 fn wait(mut child: Child, end: Instant) -> Result<std::process::Output, String> {
     while child.try_wait().map_err(|error| error.to_string())?.is_none() {
         if Instant::now() >= end {

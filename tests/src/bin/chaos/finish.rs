@@ -1,4 +1,4 @@
-//! Checks that nothing is left over.
+//! Checks at the end of a run that no process, file, or other resource is left over.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,18 @@ use crate::processes::{self, Resources};
 use crate::settle::{SETTLE, settled};
 use crate::world::World;
 
-/// The number of lines that vcudad may log: at the start, and for each VM, a burst and a number per
-/// second. A VM can cause a dozen kinds of lines, each of which has the limits in
-/// docs/configuration.md.
+/// Limits of the number of lines that vcudad may log: a number of lines at the start, and for each
+/// VM, a burst and a number of lines per second. A VM can cause a dozen kinds of lines, each of
+/// which has the limits in docs/configuration.md.
 const LINES: usize = 1000;
 const LINES_AT_ONCE: usize = 1000;
 const LINES_PER_SECOND: usize = 30;
-/// The most memory that the broker may use, in KiB.
+/// Maximum resident size that the broker may reach, in KiB.
 const MEMORY: u64 = 256 << 10;
 
-/// After the attacks, without programs: checks that all VMs are idle, and that the broker has the
-/// same descriptors and threads as before. Then removes the VMs. Returns what is left over.
+/// After the attacks, when no programs run: checks that all VMs are idle, and that the broker has
+/// no more descriptors and threads than at the start. Then removes the VMs. Returns a summary of
+/// the counts.
 pub fn check_running(world: &World, attacker: &mut Attacker, start: &Resources) -> String {
     settled(world, "after the attacks", || ledger::check_idle(&mut attacker.client));
     attacker.restore();
@@ -49,8 +50,8 @@ pub fn check_running(world: &World, attacker: &mut Attacker, start: &Resources) 
         + &format!("at most as many at the end; {} without VMs; ", now.count())
 }
 
-/// Waits until the children of the spawner are a device process per VM, warm workers, the process that
-/// holds their PID namespace, and their supervisor.
+/// Waits until the only children of the spawner are a device process per VM, the warm workers, the
+/// process that keeps their PID namespace alive, and their supervisor.
 pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
     settled(world, "with idle VMs", || {
         let stats = client.get("/v1/stats")?;
@@ -66,7 +67,7 @@ pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
         // If workers run in a jail, the spawner has one child of each of these names.
         let helpers = count("vcudad-pid-ns").min(1) + count("vhost-cuda-supe").min(1);
         let others = counts.values().sum::<u64>() - devices - workers - helpers;
-        // Two for each of the two GPUs.
+        // vcudad keeps two warm workers for each of the two GPUs.
         let warm = stats["workers"]["warm"].as_u64();
         if (devices, workers, others, warm) == (VMS as u64, 4, 0, Some(4)) {
             return Ok(());
@@ -87,7 +88,7 @@ fn without_vms(world: &World) -> Result<(), String> {
     Err(format!("left over: {devices:?} {sockets:?} {files:?}"))
 }
 
-/// Checks the number of lines in the log.
+/// Checks that the log has no more lines than the limits allow.
 pub fn check_log(world: &World, lines: usize) {
     let seconds = world.elapsed().as_secs() as usize;
     let most = LINES + VMS * (LINES_AT_ONCE + LINES_PER_SECOND * seconds);
@@ -96,7 +97,8 @@ pub fn check_log(world: &World, lines: usize) {
     }
 }
 
-/// Stops the broker, and checks that it leaves no process and no file. Returns what is left over.
+/// Stops the broker, and checks that it leaves no process and no file behind. Returns a description
+/// of those that it left.
 pub fn check_stopped(world: &World, mut host: Host) -> String {
     if let Some(status) = host.exited() {
         world.violation(&format!("vcudad has exited: {status}"));
@@ -105,7 +107,8 @@ pub fn check_stopped(world: &World, mut host: Host) -> String {
     if status.code() != Some(0) {
         world.violation(&format!("after SIGTERM: vcudad exited with {status}"));
     }
-    // Orphans of the broker are now children of this process.
+    // This process is a subreaper, so orphans of the broker have become its children, and are found
+    // here.
     let mut left = String::new();
     eventually(SETTLE, || {
         left = leftovers(world, &host);

@@ -1,5 +1,5 @@
-//! Hostile guest programs. Each runs in a process of its own, because it ends with a panic if its
-//! device process exits.
+//! Hostile guest programs. Each runs in its own process, because it panics if its device process
+//! exits.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,10 +10,10 @@ use protocol::plain::Plain;
 use protocol::uapi::{self, Hdr};
 use virtio_cuda_tests::random::Random;
 
-/// Guest-physical address of the memory at `FREE`.
+/// Guest-physical address of the memory at offset `FREE`.
 const AT: u64 = BASE + FREE as u64;
 
-/// The kinds of hostile programs.
+/// The kinds of hostile guest programs.
 #[derive(Clone, Copy, Debug)]
 pub enum Flood {
     /// Opens sessions and abandons them.
@@ -25,7 +25,7 @@ pub enum Flood {
 }
 
 impl Flood {
-    /// Returns the name on the command line.
+    /// Returns the name by which the command line selects the program.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sessions => "sessions",
@@ -34,7 +34,7 @@ impl Flood {
         }
     }
 
-    /// Returns the name in the summary.
+    /// Returns the program's name for the summary.
     pub fn purpose(self) -> &'static str {
         match self {
             Self::Sessions => "flood of sessions",
@@ -43,14 +43,14 @@ impl Flood {
         }
     }
 
-    /// Parses the name on the command line.
+    /// Returns the program with a name from the command line.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Sessions, Self::Garbage, Self::Connections]
             .into_iter()
             .find(|kind| kind.name() == name)
     }
 
-    /// Attacks the device at this socket.
+    /// Attacks the device behind a vhost-user socket for this number of seconds.
     pub fn run(self, socket: &Path, seed: u64, seconds: u64) {
         let mut random = Random::new(seed);
         let end = Instant::now() + Duration::from_secs(seconds);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::api::Client;
 
-/// Device memory per VM and GPU, in bytes.
+/// Bytes of device memory in use, by VM and GPU.
 pub type Uses = BTreeMap<(String, u64), u64>;
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
@@ -21,7 +21,7 @@ fn name(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
-/// A VM's account on one GPU.
+/// A VM's account on one GPU, as the control API reports it.
 pub struct Account {
     pub vm: String,
     pub gpu: u64,
@@ -45,7 +45,7 @@ pub fn accounts(stats: &Value) -> Vec<Account> {
     list(&stats["vms"]).flat_map(of).collect()
 }
 
-/// Checks that the figures in one response to `/v1/stats` agree.
+/// Checks that the figures in one response to `/v1/stats` are consistent with each other.
 pub fn check_stats(stats: &Value) -> Result<(), String> {
     for vm in list(&stats["vms"]) {
         for gpu in list(&vm["gpus"]) {
@@ -63,7 +63,8 @@ pub fn check_stats(stats: &Value) -> Result<(), String> {
         let vms = accounts(stats).into_iter().filter(|account| account.gpu == index);
         let sum: u64 = vms.map(|account| account.used).sum();
         let used = number(gpu, "memory_used");
-        // Workers of removed VMs may still be exiting.
+        // A GPU's use can exceed the sum of its VMs, because workers of removed VMs may still be
+        // exiting.
         if sum > used {
             return Err(format!("GPU {index}: memory_used is {used}, but its VMs' is {sum}"));
         }
@@ -71,8 +72,8 @@ pub fn check_stats(stats: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that each VM's use is the sum of its sessions', and each GPU's that of its VMs. Fails if
-/// the figures are changing.
+/// Checks that the use of each VM is the sum of its sessions' uses, and that the use of each GPU is
+/// the sum of its VMs' uses. Fails if the figures change between the two requests.
 pub fn check_sums(client: &mut Client) -> Result<(), String> {
     let stats = client.get("/v1/stats")?;
     let sessions = client.get("/v1/sessions")?;
@@ -107,7 +108,7 @@ pub fn check_sums(client: &mut Client) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that there are no sessions, no workers except idle ones, and no memory in use.
+/// Checks that there are no sessions, that all workers are warm ones, and that no memory is in use.
 pub fn check_idle(client: &mut Client) -> Result<(), String> {
     let stats = client.get("/v1/stats")?;
     let workers = &stats["workers"];

@@ -1,11 +1,11 @@
-//! Attacks most of the VMs of a host at random and checks that nothing is lost and nobody else is
-//! harmed. tests/chaos.sh runs it.
+//! Attacks most of the VMs of a host at random. Checks that nothing is leaked, and that the other
+//! VMs aren't affected. tests/chaos.sh runs it.
 //!
 //! Of 50 VMs, 42 are attacked: their programs, workers, and device processes are killed, hostile
 //! programs flood their devices, their settings change, and they are removed and added again. One
-//! seed determines the sequence of actions. All along, the figures of the control API must account
-//! for all device memory, and the programs of the other 8 VMs must pass. In the end, no memory,
-//! process, descriptor, thread, or file may be left over.
+//! seed determines the sequence of actions. At all times, the figures of the control API must
+//! account for all device memory, and the programs of the other 8 VMs must pass. At the end, no
+//! memory, process, descriptor, thread, or file may be left over.
 
 mod api;
 mod attacker;

@@ -1,12 +1,12 @@
-//! The command line.
+//! The command line of the chaos test.
 
 use std::path::PathBuf;
 
-/// The command line's options.
+/// The options of the chaos test.
 pub struct Options {
     pub seconds: u64,
     pub seed: u64,
-    /// The directory for the list of actions and vcudad's log.
+    /// The directory to which the list of actions and vcudad's log are written.
     pub out: PathBuf,
 }
 

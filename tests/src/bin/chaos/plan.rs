@@ -8,10 +8,10 @@ use virtio_cuda_tests::random::Random;
 /// The number of VMs. The first `UNHARMED` of them are never attacked.
 pub const VMS: usize = 50;
 pub const UNHARMED: usize = 8;
-/// `memory.max` of a new VM.
+/// The initial `memory.max` of a VM, in bytes.
 pub const MEMORY_MAX: u64 = 256 << 20;
 
-/// Programs that end by themselves, after a second or two.
+/// Programs that exit after a second or two.
 pub const SHORT: [&str; 7] =
     ["vectoradd", "reduction", "matmul", "saxpy", "scan", "histogram", "atomics"];
 
@@ -25,24 +25,26 @@ pub enum Action {
     Flood { vm: usize, kind: Flood, seed: u64, seconds: u64 },
     /// Kill a guest program with this signal.
     KillProgram { which: u64, signal: i32 },
-    /// Kill a worker with this signal. After SIGSTOP, vcudad kills it.
+    /// Kill a worker with this signal. If the signal is SIGSTOP, vcudad must kill the stopped
+    /// worker.
     KillWorker { which: u64, signal: i32 },
-    /// Kill a device process.
+    /// Kill a VM's device process.
     KillDevice { which: u64 },
     /// End a session through the control API.
     EndSession { which: u64 },
     /// Remove a VM.
     Remove { vm: usize },
-    /// Add a VM that was removed.
+    /// Add one of the VMs that were removed before.
     Add { which: u64 },
-    /// Replace a VM, which may have failed because its device process exited too often.
+    /// Replace a VM with a new one. This also revives a VM that has failed because its device
+    /// process exited too often.
     Replace { vm: usize },
     /// Change a VM's settings.
     Set { vm: usize, patch: Value },
 }
 
 impl Action {
-    /// Draws the next action.
+    /// Chooses the next action at random.
     pub fn draw(random: &mut Random) -> Self {
         let vm = random.within(UNHARMED as u64, VMS as u64 - 1) as usize;
         let which = random.word();
@@ -79,7 +81,7 @@ impl Action {
         Self::Run { vm, program: "spin", args, seconds: random.within(low, high) }
     }
 
-    /// Returns the kind of action, for the summary.
+    /// Returns the name of the kind of action, for the summary.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Run { program: "spin", .. } => "run a long program",

@@ -1,10 +1,10 @@
-//! Processes, descriptors, and files of the host programs.
+//! Information about processes, descriptors, and files of the host programs.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A process, from /proc.
+/// A process, as /proc describes it.
 #[derive(Clone, Debug)]
 pub struct Process {
     pub name: String,
@@ -12,10 +12,11 @@ pub struct Process {
     pub parent: u32,
 }
 
-/// Reads a process's entry in /proc, if it exists.
+/// Reads the entry of a process in /proc. Returns `None` if the process doesn't exist.
 pub fn read(pid: i32) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in parentheses and may contain spaces and parentheses.
+    // The process's name is in parentheses. It may contain spaces and parentheses itself, so search
+    // for the last closing one.
     let (head, tail) = stat.rsplit_once(") ")?;
     let name = head.split_once('(')?.1.to_owned();
     let mut fields = tail.split(' ');
@@ -34,9 +35,9 @@ pub fn children(parent: u32) -> Vec<Process> {
     all.filter(|process| process.parent == parent).collect()
 }
 
-/// Has processes whose parent exits become children of this process.
+/// Makes this process a subreaper: processes whose parent exits become its children.
 pub fn adopt_orphans() {
-    // SAFETY: this option takes no pointers.
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes no pointers.
     let done = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     assert_eq!(done, 0, "cannot become a subreaper");
 }
@@ -49,20 +50,21 @@ pub fn signal(spawner: u32, pid: i32, name: &str, signal: i32) -> bool {
     if fd < 0 {
         return false;
     }
-    // Check the process after opening it, because its id may have been reused.
+    // Check the process after opening its pidfd, because the process ID may have been reused
+    // before.
     let is_it = read(pid).is_some_and(|p| p.parent == spawner && p.name.starts_with(name));
-    // SAFETY: the descriptor is open, and a null pointer requests the default signal information.
+    // SAFETY: the descriptor is open, and a null pointer selects the default signal information.
     let sent =
         is_it && unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, 0, 0) } == 0;
-    // SAFETY: nothing else uses the descriptor.
+    // SAFETY: this function has opened the descriptor, and nothing else uses it.
     unsafe { libc::close(fd as i32) };
     sent
 }
 
-/// The resources of a process that must not grow.
+/// The numbers of a process's resources, which must not grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// Descriptors, by kind.
+    /// Number of descriptors of each kind.
     pub descriptors: BTreeMap<String, usize>,
     pub threads: usize,
 }
@@ -92,7 +94,7 @@ pub fn peak_memory(pid: u32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the files below these directories whose names contain `text`.
+/// Returns the files in the directories for sockets and shared memory whose names contain `text`.
 pub fn files(text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in ["/dev/shm", "/sys/fs/cgroup"] {

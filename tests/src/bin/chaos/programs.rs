@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::world::World;
 
-/// A guest program that runs.
+/// A guest program that is running.
 struct Program {
     child: Child,
     vm: usize,
@@ -16,7 +16,7 @@ struct Program {
     was_killed: bool,
 }
 
-/// How programs ended.
+/// The numbers of programs that were started and that ended in each way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ends {
     pub started: u64,
@@ -25,7 +25,7 @@ pub struct Ends {
     pub killed: u64,
 }
 
-/// The running programs. Dropping them kills them.
+/// The running programs in attacked VMs. Dropping this value kills them.
 #[derive(Default)]
 pub struct Programs {
     running: Vec<Program>,
@@ -33,7 +33,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Starts a program, which is killed after some seconds.
+    /// Starts a program. It is killed if it's still running after this number of seconds.
     pub fn start(&mut self, vm: usize, name: String, mut command: Command, seconds: u64) {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -47,12 +47,13 @@ impl Programs {
         self.running.len()
     }
 
-    /// Returns how many of the running programs were started within this time.
+    /// Returns how many of the running programs were started in the last `time`.
     pub fn started_within(&self, time: Duration) -> usize {
         self.running.iter().filter(|program| program.start.elapsed() < time).count()
     }
 
-    /// Sends a signal to one of the programs. Returns its VM.
+    /// Sends a signal to one of the running programs, which `which` selects. Returns the program's
+    /// VM.
     pub fn signal(&mut self, which: u64, signal: i32) -> Option<usize> {
         let index = usize::try_from(which).ok()?.checked_rem(self.running.len())?;
         let program = &mut self.running[index];
@@ -62,7 +63,7 @@ impl Programs {
         Some(program.vm)
     }
 
-    /// Kills the programs whose time is over, and counts those that have ended.
+    /// Kills the programs whose time is over, and counts the programs that have ended.
     pub fn reap(&mut self, world: &World) {
         let now = Instant::now();
         let mut ended = Vec::new();

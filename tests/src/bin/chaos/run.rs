@@ -1,4 +1,4 @@
-//! The phases of a run.
+//! The phases of a run of the chaos test.
 
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
@@ -16,17 +16,18 @@ use crate::world::{World, vms};
 use crate::{bystanders, finish, ledger, watch};
 use virtio_cuda_tests::random::Random;
 
-/// Threads that run programs in unharmed VMs.
+/// Number of threads that run programs in unharmed VMs.
 const BYSTANDERS: usize = 2;
-/// After each period of this length, the attacks pause, and the figures of the ledger must agree.
+/// Time between two pauses of the attacks. In each pause, the figures of the ledger must become
+/// consistent.
 const ROUND: Duration = Duration::from_secs(20);
-/// Runs the test. Returns whether there was no violation.
+/// Runs the chaos test. Returns whether there was no violation.
 pub fn run(options: &Options) -> bool {
     processes::adopt_orphans();
     fs::create_dir_all(&options.out).expect("cannot create the output directory");
     let journal = File::create(options.out.join("actions.log")).expect("cannot write the journal");
-    // A GPU has enough memory for the initial `memory.max` of all VMs, but not for the highest ones
-    // that the actions set.
+    // A GPU has enough memory for the initial `memory.max` of all VMs, but not for the highest
+    // values that the actions set.
     let env = [("SOFTGPU_DEVICES", "2"), ("SOFTGPU_MEMORY", "8G")];
     let host = Host::start_in(&env, &[]);
     let world = World::new(vms(), host.pid(), host.control(), journal);
@@ -95,7 +96,7 @@ pub fn run(options: &Options) -> bool {
     passed
 }
 
-/// Stops the other threads, also if this one panics.
+/// Stops the other threads when it's dropped, even if this thread panics.
 struct StopOnDrop<'w>(&'w World);
 
 impl Drop for StopOnDrop<'_> {
@@ -104,7 +105,8 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Returns the resources of the broker with all VMs, when there are no sessions.
+/// Returns the resources that the broker uses before the attacks, when all VMs exist and there are
+/// no sessions.
 fn baseline(world: &World, host: &Host, client: &mut Client) -> Resources {
     for vm in &world.vms[..UNHARMED] {
         let output = host.run(*vm, "vectoradd", &[]);
@@ -117,7 +119,7 @@ fn baseline(world: &World, host: &Host, client: &mut Client) -> Resources {
     Resources::of(world.broker)
 }
 
-/// Waits until the figures of the ledger agree, while programs hold memory.
+/// Waits until the figures of the ledger are consistent, while programs hold memory.
 fn agree(world: &World, attacker: &mut Attacker) {
     attacker.programs.reap(world);
     settled(world, "during a pause", || ledger::check_sums(&mut attacker.client));

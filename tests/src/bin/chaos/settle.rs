@@ -1,4 +1,4 @@
-//! Waits for the host to settle.
+//! Waits until the host reaches an expected state.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use virtio_cuda_tests::eventually;
 use crate::processes;
 use crate::world::World;
 
-/// The most time that anything may take to settle. It's far longer than needed, because the machine
-/// may be busy.
+/// Maximum time that the host may take to reach an expected state. It's far longer than necessary,
+/// because the machine may be busy.
 pub const SETTLE: Duration = Duration::from_secs(120);
 
-/// Waits until a check succeeds. It's a violation if it never does.
+/// Waits until a check succeeds. If it doesn't succeed within [`SETTLE`], records a violation.
 pub fn settled(world: &World, when: &str, mut check: impl FnMut() -> Result<(), String>) {
     let mut error = String::new();
     let is_well = eventually(SETTLE, || match check() {

@@ -1,4 +1,4 @@
-//! The table at the end of a run.
+//! The table that is printed at the end of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Summary {
     pub holders: Results,
     pub peaks: Peaks,
     pub sessions: u64,
-    /// The broker's highest resident size, in KiB.
+    /// The broker's peak resident size, in KiB.
     pub memory: u64,
     /// The longest response time of the control API.
     pub api: Duration,

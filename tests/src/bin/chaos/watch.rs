@@ -1,4 +1,4 @@
-//! Reads the control API all along and checks what it reports.
+//! Polls the control API during the whole run and checks its figures.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::world::{Seen, Session, World};
 
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// The highest values that were observed.
+/// The highest values that were observed during a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peaks {
     pub sessions: usize,
@@ -20,14 +20,14 @@ pub struct Peaks {
     pub api: Duration,
 }
 
-/// An account in the previous sample.
+/// A VM's use and limit on one GPU in the previous sample.
 #[derive(Clone, Copy)]
 struct Before {
     used: u64,
     max: u64,
 }
 
-/// Watches until the run stops.
+/// Polls the control API until the run stops.
 pub fn watch(world: &World) -> Peaks {
     let mut client = Client::new(&world.control);
     let mut peaks = Peaks::default();
@@ -59,8 +59,8 @@ fn sample(
     let mut total = 0;
     for account in ledger::accounts(&stats) {
         let key = (account.vm.clone(), account.gpu);
-        // `memory.max` may be set below the VM's current use. Until the use is within the limit
-        // again, it must not grow.
+        // `memory.max` can be set below the VM's current use. In that case, the use may exceed the
+        // limit, but it must not grow.
         let old = before.get(&key).map_or(0, |old| old.used.max(old.max));
         let vm = world.index(&account.vm);
         let set = vm.map_or(0, |vm| world.highest_limit(vm, last));

@@ -12,9 +12,9 @@ use virtio_cuda_tests::Vm;
 use crate::plan::VMS;
 use crate::processes;
 
-/// The uid of the first VM's processes. It's in the range that the control API allows.
+/// The uid of the first VM's processes. It's in the range from which the control API allows uids.
 const FIRST_UID: u32 = 2_113_929_216 + 40_000;
-/// After this many violations, further ones are only counted.
+/// Number of violations that are printed. Further violations are only counted.
 const SHOWN: usize = 50;
 
 /// A session, as the control API last reported it.
@@ -29,15 +29,15 @@ pub struct Session {
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub sessions: Vec<Session>,
-    /// Device processes, with their VMs.
+    /// Pairs of a VM's index and the process ID of its device process.
     pub devices: Vec<(usize, i32)>,
 }
 
-/// A value of `memory.max` that was requested.
+/// A value of `memory.max` that the test has requested for a VM.
 struct Limit {
     vm: usize,
     max: u64,
-    /// When the request had been answered.
+    /// When the response to the request arrived, or `None` before that.
     done: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ pub struct World {
     pub vms: Vec<Vm>,
     /// The broker's process id.
     pub broker: u32,
-    /// The process id of its spawner.
+    /// The process ID of the broker's spawner.
     pub spawner: u32,
     pub control: PathBuf,
     start: Instant,
@@ -56,11 +56,11 @@ pub struct World {
     journal: Mutex<File>,
 }
 
-/// Returns the VMs of a run.
+/// Returns the VMs of a run of the chaos test.
 pub fn vms() -> Vec<Vm> {
     (0..VMS)
         .map(|i| Vm {
-            // The names are needed as long as the program runs.
+            // Leak the name, because [`Vm`] needs a static string.
             name: String::leak(format!("chaos-{i:02}")),
             memory_max: "256M",
             uid: FIRST_UID + i as u32,
@@ -95,7 +95,7 @@ impl World {
         let _ = self.journal.lock().unwrap().write_all(line.as_bytes());
     }
 
-    /// Records a violation of a rule.
+    /// Records and prints a violation of a rule that the test checks.
     pub fn violation(&self, text: &str) {
         self.note(&format!("VIOLATION: {text}"));
         let line = format!("at {:.2} s: {text}", self.elapsed().as_secs_f64());
@@ -110,8 +110,8 @@ impl World {
         self.violations.lock().unwrap().len()
     }
 
-    /// Returns false if the broker has exited, or if there were so many violations that more would
-    /// say nothing new.
+    /// Returns false if the broker has exited, or if there were so many violations that further
+    /// ones wouldn't help to find the cause.
     pub fn is_worth_continuing(&self) -> bool {
         processes::runs(self.broker) && self.violations() < SHOWN
     }
@@ -136,7 +136,8 @@ impl World {
         *self.seen.lock().unwrap() = seen;
     }
 
-    /// Performs a request that sets a VM's `memory.max`.
+    /// Performs a request that sets a VM's `memory.max`, and records the value with the time of the
+    /// response.
     pub fn with_limit<T>(&self, vm: usize, max: u64, request: impl FnOnce() -> T) -> T {
         self.limits.lock().unwrap().push(Limit { vm, max, done: None });
         let result = request();
@@ -147,8 +148,8 @@ impl World {
         result
     }
 
-    /// Returns the highest `memory.max` that was requested for a VM and may have been in effect
-    /// after this time.
+    /// Returns the highest `memory.max` that was requested for a VM and may have been in effect at
+    /// or after this time.
     pub fn highest_limit(&self, vm: usize, since: Instant) -> u64 {
         let limits = self.limits.lock().unwrap();
         let recent = limits.iter().filter(|limit| limit.vm == vm);

@@ -1,5 +1,5 @@
-//! A process that attacks the driver: its threads perform random operations on the same files and
-//! the same memory.
+//! An attacker: a process whose threads perform random operations on the same device files and the
+//! same memory.
 
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
@@ -16,45 +16,47 @@ use crate::counts::{Counts, OPS, Op};
 use crate::memory::{Playground, SLOT, Source, result, wild};
 use crate::withheld::Withheld;
 
-/// Threads of a process.
+/// Number of threads of an attacker.
 const THREADS: u64 = 4;
-/// Maximum number of device files that a process has open. Each file can become a session.
+/// Maximum number of device files that an attacker has open. Each of them can become a session.
 const FILES: usize = 4;
-/// Number of regions whose mmap offsets a process's threads remember.
+/// Number of regions that an attacker's threads remember, so that they can map them.
 const REGIONS: usize = 8;
-/// Children of a process at a time.
+/// Maximum number of children that an attacker has at a time.
 const CHILDREN: i32 = 4;
 
-/// State that an attacker's threads share. It may be outdated. For example, another thread may have
-/// closed a file.
+/// State that an attacker's threads share. It may be outdated, for example because another thread
+/// has just closed a file.
 struct Shared {
     device: &'static CStr,
     counts: Counts,
     playground: Playground,
-    /// Descriptors, or -1.
+    /// File descriptors of the device, or -1.
     files: [AtomicI32; FILES],
-    /// Makes threads wait when they access pages.
+    /// The userfaultfd with which threads withhold pages, so that other threads wait when they
+    /// access them.
     withheld: Withheld,
-    /// Offsets for mmap, which contain the region's id, or 0.
+    /// Offsets for mmap that contain a region's id, or 0.
     regions: [AtomicU64; REGIONS],
     threads: [AtomicI32; THREADS as usize],
     children: AtomicI32,
-    /// The number of operations that are left, and whether the process then kills itself instead of
-    /// exiting.
+    /// Number of operations that the attacker's threads may still perform.
     left: AtomicI64,
     is_killed: bool,
 }
 
 impl Shared {
-    /// Sends a signal, which the process ignores, to a thread.
+    /// Sends a signal to a thread. The signal's handler does nothing, but the signal interrupts a
+    /// system call.
     fn signal(&self, thread: usize) -> Result<i64, c_int> {
         let thread = self.threads[thread].load(Ordering::Relaxed);
-        // SAFETY: the call takes no pointers, and the process handles the signal.
+        // SAFETY: the call takes no pointers, and the process has a handler for this signal.
         result(unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGUSR1) })
     }
 
     fn end(&self) -> ! {
-        // SAFETY: the calls take no pointers. Other threads may be in system calls, which this ends.
+        // SAFETY: the calls take no pointers. Ending the process also ends other threads' system
+        // calls, but no code runs after that.
         unsafe {
             if self.is_killed {
                 libc::kill(libc::getpid(), libc::SIGKILL);
@@ -64,26 +66,27 @@ impl Shared {
     }
 }
 
-/// How an attacker's life ends.
+/// How long an attacker lives, and how it ends.
 #[derive(Clone, Copy)]
 pub struct Life {
-    /// The number of its operations.
+    /// Number of operations that the attacker performs.
     pub operations: u64,
-    /// Whether the process is killed in the end, perhaps during operations of other threads,
-    /// instead of exiting.
+    /// Whether the attacker kills itself with SIGKILL at the end, possibly during operations of
+    /// other threads. Otherwise, it exits.
     pub is_killed: bool,
 }
 
-/// If no thread has finished an operation for this long, all of them may wait for something that
-/// never happens. Threads then get signals, which end some waits.
+/// If no thread finishes an operation in a period of this length, all threads may be waiting for
+/// something that never happens. In that case, they get signals, which end some of the waits.
 const STALLED: Duration = Duration::from_millis(20);
-/// After this many such periods in a row, the process ends, although its threads still wait.
+/// After this many periods without a finished operation, the attacker ends although its threads are
+/// still waiting.
 const STALLS: u32 = 25;
 
-/// Performs operations until the end of the attacker's life. Never returns.
+/// Performs operations until the end of the attacker's life. Doesn't return.
 pub fn attack(device: &'static CStr, counts: Counts, seed: u64, life: Life) -> ! {
     extern "C" fn interrupted(_: c_int) {}
-    // SAFETY: the handler does nothing. All bytes of a sigaction may be zero.
+    // SAFETY: the handler does nothing, so it's safe in any thread. An all-zero sigaction is valid.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = interrupted as *const () as usize;
@@ -102,8 +105,9 @@ pub fn attack(device: &'static CStr, counts: Counts, seed: u64, life: Life) -> !
         is_killed: life.is_killed,
     });
     let mut random = Random::new(seed);
-    // A new thread maps stacks and a heap, which the kernel may place where another thread has just
-    // unmapped a slot, and will unmap it again. So no thread begins before all have their memory.
+    // Starting a thread maps a stack and a heap. The kernel may place them in a slot that another
+    // thread has just unmapped, and that other threads will unmap again. Therefore, no thread
+    // starts operations before all threads have their memory.
     let all_started = Arc::new(Barrier::new(THREADS as usize));
     for index in 0..THREADS as usize {
         let (shared, all_started, seed) = (shared.clone(), all_started.clone(), random.word());
@@ -133,7 +137,7 @@ pub fn attack(device: &'static CStr, counts: Counts, seed: u64, life: Life) -> !
     shared.end()
 }
 
-/// Memory for arguments that is always valid.
+/// Memory of a thread for arguments of ioctls. Unlike slots, it's always mapped.
 #[repr(align(4096))]
 struct Own([u8; 8192]);
 
@@ -187,12 +191,13 @@ impl Thread {
                 self.map_device(region)
             }
             Op::Unmap => self.on_pages(|at, len, _| {
-                // SAFETY: only slots are unmapped.
+                // SAFETY: the range is in a slot. The program never accesses the memory of slots
+                // itself.
                 unsafe { libc::munmap(at as *mut _, len as usize).into() }
             }),
             Op::Move => self.move_pages(),
             Op::Advise => self.on_pages(|at, len, random| {
-                // 102 and 103 install and remove guards (since Linux 6.13).
+                // 102 and 103 (MADV_GUARD_INSTALL and MADV_GUARD_REMOVE) exist since Linux 6.13.
                 let advice = random.pick(&[
                     libc::MADV_DONTNEED,
                     libc::MADV_DONTNEED,
@@ -209,12 +214,14 @@ impl Thread {
                     102,
                     103,
                 ]);
-                // SAFETY: only slots change.
+                // SAFETY: the range is in a slot. The program never accesses the memory of slots
+                // itself.
                 unsafe { libc::madvise(at as *mut _, len as usize, advice).into() }
             }),
             Op::Protect => self.on_pages(|at, len, random| {
                 let protection = random.pick(&[libc::PROT_NONE, libc::PROT_READ, 3, 3, 7]);
-                // SAFETY: only slots change.
+                // SAFETY: the range is in a slot. The program never accesses the memory of slots
+                // itself.
                 unsafe { libc::mprotect(at as *mut _, len as usize, protection).into() }
             }),
             Op::Withhold => {
@@ -240,7 +247,7 @@ impl Thread {
         }
     }
 
-    // ---- Files ----
+    // ---- Operations on files ----
 
     fn open(&mut self) -> Result<i64, c_int> {
         let index = self.random.within(0, FILES as u64 - 1) as usize;
@@ -257,11 +264,11 @@ impl Thread {
     }
 
     fn dup(&mut self) -> Result<i64, c_int> {
-        // SAFETY: the calls take no pointers.
+        // SAFETY: the call takes no pointers.
         let copy = result(unsafe { libc::dup(self.file()) }.into())?;
         let index = self.random.within(0, FILES as u64 - 1) as usize;
         let old = self.shared.files[index].swap(copy as c_int, Ordering::Relaxed);
-        // SAFETY: as above.
+        // SAFETY: the call takes no pointers. No Rust object owns the descriptor.
         result(unsafe { libc::close(old) }.into())
     }
 
@@ -272,7 +279,7 @@ impl Thread {
         result(unsafe { libc::close(file) }.into())
     }
 
-    /// Returns a descriptor, which is usually open.
+    /// Returns a file descriptor of the device. It's usually open, but may be -1.
     fn file(&mut self) -> c_int {
         let first = self.random.within(0, FILES as u64 - 1) as usize;
         let from_first = (first..FILES).chain(0..first);
@@ -283,7 +290,7 @@ impl Thread {
 
     fn read(&mut self) -> Result<i64, c_int> {
         let (file, at) = (self.file(), self.shared.playground.address(&mut self.random));
-        // SAFETY: the kernel checks the address, which isn't in memory that this program uses
+        // SAFETY: the kernel checks the address. It isn't in memory that this program uses
         // otherwise.
         result(unsafe {
             match self.random.within(0, 3) {
@@ -295,11 +302,11 @@ impl Thread {
         })
     }
 
-    // ---- ioctls ----
+    // ---- Operations with ioctls ----
 
-    /// Performs an ioctl. The argument is a copy of these bytes, of which some may be changed, at
-    /// an address that may be invalid. If the copy is in the thread's own memory, returns its
-    /// offset there.
+    /// Performs an ioctl with a copy of `argument`, in which some bytes may be changed. The copy is
+    /// at an address that may be invalid. If it is in the thread's own memory, returns its offset
+    /// there.
     fn ioctl(&mut self, number: u64, argument: &[u8]) -> Result<Option<usize>, c_int> {
         let mut copy = [0; 64];
         let len = argument.len().min(64);
@@ -321,9 +328,9 @@ impl Thread {
             (self.own.0.as_ptr() as u64 + offset as u64, Some(offset))
         };
         let file = self.file();
-        // SAFETY: the driver writes at most the structure's size at the address: to `own`, which has
-        // room for it, or to a slot. Other addresses aren't in memory that this program uses, with a
-        // probability that is close to 1.
+        // SAFETY: the driver writes at most the structure's size to the address. The address is in
+        // `own`, which has room for the structure, in a slot, or random. A random address almost
+        // never refers to memory that this program uses.
         result(unsafe { libc::ioctl(file, number, address) }.into())?;
         Ok(offset)
     }
@@ -446,9 +453,9 @@ impl Thread {
         self.structure(uapi::IOC_SUBMIT, &IocSubmit { cmd, reply, cmd_len, reply_len }).map(|_| 0)
     }
 
-    // ---- Memory ----
+    // ---- Operations on memory ----
 
-    /// Maps a region of the device, or a part of it, in a slot.
+    /// Maps all or a part of a region of the device in a slot.
     fn map_device(&mut self, region: u64) -> Result<i64, c_int> {
         let (file, at) = (self.file(), self.shared.playground.slot(&mut self.random));
         let skip = self.random.pick(&[0, 0, 0, 4096, 8192, 1 << 20]);
@@ -458,17 +465,18 @@ impl Thread {
         let flags = libc::MAP_FIXED
             | self.random.pick(&[libc::MAP_SHARED, libc::MAP_SHARED, libc::MAP_PRIVATE]);
         let protection = self.random.pick(&[1, 3, 3, 3, 7]);
-        // SAFETY: only a slot changes.
+        // SAFETY: MAP_FIXED replaces only memory in a slot, which the program never accesses
+        // itself.
         result(unsafe {
             libc::mmap(at as *mut _, len as usize, protection, flags, file, offset as i64)
         } as i64)
     }
 
-    /// Performs a call on some pages of the slots.
+    /// Calls `call` with the address and the length of some pages in a slot.
     fn on_pages(&mut self, call: impl FnOnce(u64, u64, &mut Random) -> i64) -> Result<i64, c_int> {
         let at = self.shared.playground.page(&mut self.random);
         let len = self.shared.playground.len(&mut self.random);
-        // Stay in the slot, because other memory follows the last one.
+        // Stay within the slot, because other memory of the program may follow the last slot.
         let len = len.min(SLOT - at % SLOT);
         result(call(at, len, &mut self.random))
     }
@@ -481,25 +489,25 @@ impl Thread {
         let new = self.random.pick(&[old, old, old, new]);
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         let flags = flags | self.random.pick(&[0, 0, 0, libc::MREMAP_DONTUNMAP]);
-        // SAFETY: only slots change.
+        // SAFETY: both ranges are in slots. The program never accesses the memory of slots itself.
         result(unsafe { libc::mremap(from as *mut _, old, new, flags, to as *mut libc::c_void) }
             as i64)
     }
 
-    // ---- Processes ----
+    // ---- Operations with child processes ----
 
-    /// Starts a child that uses the parent's files, and may outlive it.
+    /// Starts a child process that uses the parent's files. The child may outlive its parent.
     fn fork(&mut self) -> Result<i64, c_int> {
         let children = &self.shared.children;
-        // SAFETY: a null pointer is allowed.
+        // SAFETY: waitpid allows a null pointer for the status.
         while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {
             children.fetch_sub(1, Ordering::Relaxed);
         }
         if children.load(Ordering::Relaxed) >= CHILDREN {
             return Err(libc::EAGAIN);
         }
-        // SAFETY: the child only makes system calls and uses memory that it already has, so it needs
-        // no locks that other threads may hold.
+        // SAFETY: the child only makes system calls and uses memory that exists already. Therefore,
+        // it needs no locks that other threads of the parent may hold.
         match unsafe { libc::fork() } {
             -1 => result(-1),
             0 => self.be_a_child(),
@@ -544,7 +552,8 @@ impl Thread {
     fn map_of_parent(&mut self, region: u64) -> Result<i64, c_int> {
         let (file, at) = (self.file(), self.shared.playground.slot(&mut self.random));
         let flags = libc::MAP_FIXED | libc::MAP_SHARED;
-        // SAFETY: only a slot changes.
+        // SAFETY: MAP_FIXED replaces only memory in a slot, which the program never accesses
+        // itself.
         result(unsafe { libc::mmap(at as *mut _, 4096, 1, flags, file, region as i64) } as i64)
     }
 }

@@ -1,10 +1,10 @@
-//! How often each operation had which result. All attackers count in the same memory, so that the
-//! counts survive when one is killed.
+//! Counts the results of each operation. All attackers count in the same memory, so that the counts
+//! remain when an attacker is killed.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An operation of an attacker.
+/// An operation that attackers perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Op {
@@ -38,7 +38,8 @@ pub enum Op {
 
 use Op::*;
 
-/// All operations, with their names in the table, and their weights.
+/// All operations, with their names in the table and their weights, which determine how often an
+/// operation is chosen.
 pub const OPS: [(Op, &str, u64); 26] = [
     (Open, "open", 3),
     (Dup, "dup", 2),
@@ -64,15 +65,17 @@ pub const OPS: [(Op, &str, u64); 26] = [
     (Poll, "poll", 2),
     (Signal, "signal", 4),
     (Fork, "fork", 1),
-    // Counted by the children that `Fork` starts.
+    // These operations have weight 0, because they aren't chosen. The children that `Fork` starts
+    // perform and count them.
     (ChildIoctl, "ioctl in a child", 0),
     (ChildMap, "mmap in a child", 0),
 ];
 
-/// The ioctls of programs that use the device, whose errors the uAPI header lists.
+/// The ioctls of programs that use the device. For these, the uAPI header lists all errors.
 const IOCTLS: [Op; 9] = [Info, Query, Start, Alloc, Pin, Release, Kick, Wait, Submit];
-/// The errors that the uAPI header lists for all ioctls, and those of the system call itself.
-/// EPROTO isn't here, because it only happens if the device violates the specification.
+/// The results that every ioctl may have: the errors that the uAPI header lists for all ioctls, and
+/// those of the system call itself. EPROTO isn't included, because it occurs only if the device
+/// violates the specification.
 const DOCUMENTED: [c_int; 11] = [
     0,
     libc::EBADF,
@@ -87,19 +90,19 @@ const DOCUMENTED: [c_int; 11] = [
     libc::EOPNOTSUPP,
 ];
 
-/// The number of errno values that are counted separately. Higher ones count as the last one.
+/// Number of errno values that are counted separately. Higher values are counted as the last one.
 const ERRNOS: usize = 136;
 
 type Table = [[AtomicU64; ERRNOS]; OPS.len()];
 
-/// The counts, in a file that processes share.
+/// The counts of all operations' results, in a memory file that processes share.
 pub struct Counts {
     table: &'static Table,
     file: c_int,
 }
 
 impl Counts {
-    /// Creates counts that are 0.
+    /// Creates a file with counts of 0, and maps it.
     pub fn new() -> Self {
         // SAFETY: the name is a C string.
         let file = unsafe { libc::memfd_create(c"counts".as_ptr(), 0) };
@@ -109,11 +112,11 @@ impl Counts {
         Self::inherited(file)
     }
 
-    /// Uses the counts of the parent, which are in this file.
+    /// Maps the counts of the parent process, which are in this file.
     pub fn inherited(file: c_int) -> Self {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: this maps new memory, which is never unmapped, of a file of this size. The table
-        // consists of atomic integers, for which all bytes are valid.
+        // SAFETY: this creates a new mapping, which is never unmapped. The file is as long as the
+        // table. The table consists of atomic integers, for which all bit patterns are valid.
         let table = unsafe {
             let (null, len) = (std::ptr::null_mut(), size_of::<Table>());
             let at = libc::mmap(null, len, protection, libc::MAP_SHARED, file, 0);
@@ -123,12 +126,12 @@ impl Counts {
         Self { table, file }
     }
 
-    /// Returns the file's descriptor, which children inherit.
+    /// Returns the descriptor of the file with the counts, which children inherit.
     pub fn file(&self) -> c_int {
         self.file
     }
 
-    /// Counts a result: 0, or an errno.
+    /// Counts a result of an operation: 0 for success, or an errno.
     pub fn add(&self, op: Op, errno: c_int) {
         let index = usize::try_from(errno).unwrap_or(ERRNOS).min(ERRNOS - 1);
         self.table[op as usize][index].fetch_add(1, Ordering::Relaxed);
@@ -140,7 +143,7 @@ impl Counts {
         (0..).zip(counts).filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Prints a table of all operations.
+    /// Prints a table with the results of all operations.
     pub fn print(&self, seconds: f64) {
         println!("{:<18} {:>10} {:>9}  results", "operation", "executions", "a second");
         let mut sum = 0;
@@ -157,7 +160,8 @@ impl Counts {
         println!("{:<18} {sum:>10} {:>9.0}", "all", sum as f64 / seconds);
     }
 
-    /// Returns the results that the uAPI header rules out.
+    /// Returns descriptions of the results that an operation must not have according to the uAPI
+    /// header.
     pub fn wrong(&self) -> Vec<String> {
         let is_wrong = |op: Op, errno: c_int| match op {
             Start => {
@@ -186,7 +190,7 @@ fn errno_name(errno: c_int) -> String {
     if errno == 0 {
         return "ok".into();
     }
-    // SAFETY: the function returns a static string, or null.
+    // SAFETY: the function returns a static string, or null for an unknown errno.
     let name = unsafe { strerrorname_np(errno) };
     if name.is_null() {
         return errno.to_string();
@@ -196,6 +200,6 @@ fn errno_name(errno: c_int) -> String {
 }
 
 unsafe extern "C" {
-    /// A function of glibc 2.32 and newer.
+    /// A function of the C library that exists since glibc 2.32.
     fn strerrorname_np(errno: c_int) -> *const std::ffi::c_char;
 }

@@ -1,4 +1,4 @@
-//! The state of the guest's kernel and of the driver, and what it must be after an attack.
+//! The state of the guest's kernel and of the driver, and checks of that state after an attack.
 
 use std::ffi::{CStr, OsStr};
 use std::fs;
@@ -16,32 +16,36 @@ use virtio_cuda_tests::eventually;
 const PINNED_MAX: &str = "/sys/module/virtio_cuda/parameters/pinned_max";
 const REFERENCES: &str = "/sys/module/virtio_cuda/refcnt";
 const KMEMLEAK: &str = "/sys/kernel/debug/kmemleak";
-/// How long memory and sessions may take to be freed. A session ends within a second or so, but the
-/// guest may be busy.
+/// Maximum time until the memory and the sessions of ended programs are freed. A session ends
+/// within about a second, but the guest may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How much more memory may be in use after an attack. A leak of a few dozen regions exceeds this.
+/// How much less memory may be free after an attack than before it, in bytes. A leak of a few dozen
+/// regions exceeds this.
 const TOLERANCE: u64 = 8 << 20;
-/// The tolerance for a debug kernel, which records allocations and delays the reuse of memory.
+/// The tolerance with a debug kernel, in bytes. It's larger because such a kernel records
+/// allocations and delays the reuse of memory.
 const TOLERANCE_OF_DEBUG_KERNEL: u64 = 64 << 20;
 
-/// Writes a line to the kernel's log, from which on warnings count.
+/// Writes a line to the kernel's log. Only warnings after this line count.
 pub fn mark_log() {
     fs::write("/dev/kmsg", "driver-fuzz: the attack begins").expect("root can write to the log");
 }
 
-/// Returns whether the kernel checks the use of locks, which it stops after the first problem.
+/// Returns whether the kernel still checks the use of locks (lockdep). It stops checking after the
+/// first problem.
 pub fn checks_locks() -> bool {
     let text = fs::read_to_string("/proc/lockdep_stats").unwrap_or_default();
     let debug_locks = text.lines().find_map(|line| line.trim().strip_prefix("debug_locks:"));
     debug_locks.is_some_and(|value| value.trim() == "1")
 }
 
-/// Returns the free memory in bytes, after the kernel has dropped its caches.
+/// Returns the amount of free memory in bytes, after asking the kernel to drop its caches.
 fn free_memory() -> u64 {
     // SAFETY: the call takes no pointers.
     unsafe { libc::sync() };
     let _ = fs::write("/proc/sys/vm/drop_caches", "3");
-    // Add the zones' free pages, and the free pages that each CPU keeps in its own list.
+    // Free memory consists of the free pages of all zones and the free pages in each CPU's own
+    // list.
     let text = fs::read_to_string("/proc/zoneinfo").unwrap_or_default();
     let number = |line: &str| {
         let line = line.trim_start();
@@ -51,25 +55,25 @@ fn free_memory() -> u64 {
     text.lines().filter_map(number).sum::<u64>() * windows::PAGE_BYTES
 }
 
-/// Returns the number of open files of the device, which keep the module loaded.
+/// Returns the module's reference count, which is the number of open files of the device.
 fn references() -> u64 {
     let text = fs::read_to_string(REFERENCES).unwrap_or_default();
     text.trim().parse().expect("the driver can be unloaded")
 }
 
-/// The state before an attack, with which the state afterwards is compared.
+/// The state before an attack, which is compared with the state after it.
 pub struct Before {
     free: u64,
 }
 
 impl Before {
-    /// Waits until no program uses the device.
+    /// Waits until no program uses the device, and records the amount of free memory.
     pub fn new() -> Self {
         eventually(PATIENCE, || references() == 0);
         Self { free: free_memory() }
     }
 
-    /// Checks that everything has been freed. Returns what hasn't.
+    /// Checks that everything has been freed after an attack. Returns descriptions of what hasn't.
     pub fn compare(&self, device: &CStr) -> Vec<String> {
         let mut wrong = vec![];
         if !eventually(PATIENCE, || references() == 0) {
@@ -108,7 +112,8 @@ fn open(device: &CStr) -> fs::File {
     fs::File::options().read(true).write(true).open(path(device)).expect("root can open the device")
 }
 
-/// Returns the VM's sessions and the bytes of device memory that they use, as the host reports them.
+/// Returns the number of the VM's sessions and the device memory in bytes that they use, as the
+/// host reports them.
 fn usage(device: &CStr) -> (u32, u64) {
     let file = open(device);
     let mut answer = vec![0u8; uapi::QUERY_MAX];
@@ -117,7 +122,8 @@ fn usage(device: &CStr) -> (u32, u64) {
         answer_len: answer.len() as u32,
         reserved: 0,
     };
-    // SAFETY: the driver writes at most the answer's length to the buffer.
+    // SAFETY: `query` describes a buffer of `answer_len` bytes, and the driver writes at most that
+    // many.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), uapi::IOC_QUERY, &query) };
     assert!(done == 0, "QUERY fails: {}", std::io::Error::last_os_error());
     let facts = Facts::from_bytes(&answer).expect("the answer has facts");
@@ -125,7 +131,8 @@ fn usage(device: &CStr) -> (u32, u64) {
     (facts.processes, gpu.memory_used)
 }
 
-/// Checks that no region counts against `pinned_max` of the driver: exactly as much can be allocated.
+/// Checks that no region counts against the driver's parameter `pinned_max` any more: exactly that
+/// amount can be allocated, and not a page more.
 fn pinned_is_zero(device: &CStr) -> Result<(), String> {
     const MAX: u64 = 8 << 20;
     let before = fs::read_to_string(PINNED_MAX).expect("the driver has the parameter");
@@ -134,10 +141,10 @@ fn pinned_is_zero(device: &CStr) -> Result<(), String> {
     let mut start = IocStart::zeroed();
     let allocate = |len| {
         let mut alloc = IocAlloc { vaddr: windows::PINNED.start, len, ..IocAlloc::zeroed() };
-        // SAFETY: the driver reads and writes the structure.
+        // SAFETY: the driver reads and writes only this structure.
         unsafe { libc::ioctl(file.as_raw_fd(), uapi::IOC_ALLOC, &mut alloc) == 0 }
     };
-    // SAFETY: as above.
+    // SAFETY: the driver reads and writes only this structure.
     let started = eventually(PATIENCE, || unsafe {
         libc::ioctl(file.as_raw_fd(), uapi::IOC_START, &mut start) == 0
     });
@@ -154,14 +161,14 @@ fn pinned_is_zero(device: &CStr) -> Result<(), String> {
     result
 }
 
-/// Returns the leaks that the kernel has found, if it can look for them.
+/// Returns the leaks of the driver that kmemleak has found, if the kernel has it.
 fn leaks() -> Vec<String> {
     let found = || fs::read_to_string(KMEMLEAK).unwrap_or_default();
     if !Path::new(KMEMLEAK).exists() {
         return vec![];
     }
-    // A scan misses a leak if an old pointer to it is still on a stack, and reports memory as
-    // leaked if the only pointer to it is in a register.
+    // Scan twice. A scan can miss a leak if an old pointer to it is still on a stack. It can also
+    // report memory that isn't leaked, if the only pointer to it is in a register.
     for _ in 0..2 {
         let _ = fs::write(KMEMLEAK, "scan");
     }
@@ -174,7 +181,7 @@ fn leaks() -> Vec<String> {
         .collect()
 }
 
-/// Unloads the driver and loads it again.
+/// Unloads the driver, loads it again, and waits until the device exists.
 pub fn reload(module: &Path, device: &CStr) -> Result<(), String> {
     let error = |doing| format!("cannot {doing}: {}", std::io::Error::last_os_error());
     // SAFETY: the name is a C string.
@@ -184,7 +191,7 @@ pub fn reload(module: &Path, device: &CStr) -> Result<(), String> {
         return Err(error("unload the driver"));
     }
     let file = fs::File::open(module).map_err(|error| format!("{}: {error}", module.display()))?;
-    // SAFETY: the parameters are a C string.
+    // SAFETY: the module's parameters are passed as a C string.
     if unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) } != 0 {
         return Err(error("load the driver"));
     }
@@ -194,14 +201,16 @@ pub fn reload(module: &Path, device: &CStr) -> Result<(), String> {
     }
 }
 
-/// Sets the most memory that all programs together may share with the device.
+/// Sets `pinned_max`: the maximum amount of memory in MiB that all programs together may share with
+/// the device.
 pub fn limit_pinned(mib: u64) {
     fs::write(PINNED_MAX, mib.to_string()).expect("root can set the parameter");
 }
 
-/// Lets other users open the device and withhold pages from the kernel, and lets root look for leaks.
+/// Lets all users open the device and use userfaultfd. Also mounts debugfs, in which root finds
+/// kmemleak.
 pub fn open_to_all(device: &CStr) {
-    // Old kernels allow it without this.
+    // Ignore an error: older kernels don't have this setting, and always allow it.
     let _ = fs::write("/proc/sys/vm/unprivileged_userfaultfd", "1");
     // SAFETY: the arguments are C strings, or null where that is allowed.
     unsafe {

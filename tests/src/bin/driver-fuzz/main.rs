@@ -1,12 +1,14 @@
-//! Attacks the guest driver: processes of an unprivileged user perform random operations on the
-//! device's files and mappings, on several threads each, and are killed at random. Runs as root in a
-//! guest that has a device; tests/fuzz-driver.sh starts it.
+//! Attacks the guest driver. Processes of an unprivileged user perform random operations on the
+//! device's files and mappings, on several threads each, and some of them are killed. The program
+//! runs as root in a guest that has a device; tests/fuzz-driver.sh starts it.
 //!
-//! All along, a CUDA program must pass. In the end, no memory, session, or reference to the module
-//! may be left, and the driver can be unloaded and loaded again. The script looks for warnings of the
-//! kernel in its log. Every error that an ioctl returned must be one that the uAPI header lists.
+//! During the attack, a CUDA program must pass repeatedly. At the end, no memory, session, or
+//! reference to the module may be left, and the driver can be unloaded and loaded again. Every
+//! error that an ioctl has returned must be one that the uAPI header lists. The script also
+//! searches the kernel's log for warnings.
 //!
-//! A seed determines the operations of each thread, but not the order between threads.
+//! A seed determines the operations of each thread, but not how the operations of different threads
+//! are interleaved.
 
 mod attacker;
 mod counts;
@@ -32,16 +34,16 @@ const USAGE: &str = "usage: driver-fuzz --seconds N --seed S --module FILE --hea
 const DEVICE: &CStr = c"/dev/virtio-cuda0";
 /// The command with which this program starts itself as an attacker.
 const ATTACK: &str = "attack";
-/// Attackers at a time.
+/// Number of attackers that run at a time.
 const ATTACKERS: u64 = 3;
-/// The user that attacks.
+/// The uid with which attackers run.
 const NOBODY: u32 = 65534;
-/// The most memory in MiB that all programs together may share with the device. The device's limit
-/// per session keeps the attackers below this, so that the CUDA program that must pass can share
-/// some, too.
+/// Maximum amount of memory in MiB that all programs together may share with the device. The
+/// device's limit per session keeps the attackers below this, so that the CUDA program that must
+/// pass can also share memory.
 const PINNED_MIB: u64 = 400;
-/// How long an attacker may take until it has exited: much longer than its own limit, because a
-/// kernel that checks everything is slow.
+/// Maximum time until an attacker has exited. It's much longer than an attacker's own time limit,
+/// because a kernel with all debugging checks is slow.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 struct Options {
@@ -92,11 +94,12 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!wrong.is_empty()))
 }
 
-/// Attacks the driver and prints the counts. Returns what is wrong.
+/// Attacks the driver and prints the counts. Returns descriptions of all problems.
 fn run(options: &Options) -> Vec<String> {
     let counts = Arc::new(Counts::new());
     let mut random = Random::new(options.seed);
-    // The first attackers and programs fill caches that are never freed.
+    // Attack for a short time before recording the state, because the first attackers and programs
+    // fill kernel caches that are never freed.
     let mut wrong: Vec<String> =
         attack(&mut random, &counts, Duration::from_secs(2)).into_iter().collect();
     wrong.extend(guest::heartbeat(&options.heartbeat).err());
@@ -112,7 +115,8 @@ fn run(options: &Options) -> Vec<String> {
             let begun = Instant::now();
             result = guest::heartbeat(&program);
             count += 1;
-            // Leave most of the time to the attackers.
+            // Sleep twice as long as the program ran, to leave most of the CPU time to the
+            // attackers.
             std::thread::sleep(begun.elapsed() * 2);
         }
         (count, result)
@@ -135,7 +139,8 @@ fn run(options: &Options) -> Vec<String> {
     wrong
 }
 
-/// Runs attackers one after another, several at a time. Returns what is wrong.
+/// Runs attackers for this time, [`ATTACKERS`] of them at a time. Returns the first problem, if
+/// any.
 fn attack(random: &mut Random, counts: &Arc<Counts>, time: Duration) -> Option<String> {
     let end = Instant::now() + time;
     let lines: Vec<_> = (0..ATTACKERS)
@@ -153,7 +158,8 @@ fn attack(random: &mut Random, counts: &Arc<Counts>, time: Duration) -> Option<S
     ended.collect::<Vec<Result<(), String>>>().into_iter().find_map(Result::err)
 }
 
-/// Runs an attacker until it exits or is killed.
+/// Runs an attacker until it exits or is killed. Fails if it takes too long or dies of an
+/// unexpected signal.
 fn one_attacker(random: &mut Random, counts: &Counts) -> Result<(), String> {
     let (seed, operations) = (random.word(), random.within(20, 1000));
     let is_killed = random.pick(&[false, true]);
@@ -178,7 +184,7 @@ fn one_attacker(random: &mut Random, counts: &Counts) -> Result<(), String> {
     }
 }
 
-/// Returns where the process's threads are in the kernel.
+/// Returns the kernel stacks of a process's threads.
 fn stacks(process: u32) -> String {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let stacks = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stack")).ok());

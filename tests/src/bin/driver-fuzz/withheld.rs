@@ -1,5 +1,6 @@
-//! Pages that an attacker withholds: system calls that access one wait until another thread supplies
-//! it, or until the attacker is killed. (With userfaultfd. FUSE has the same effect.)
+//! Pages that an attacker withholds by means of userfaultfd. A system call that accesses such a
+//! page waits until another thread supplies the page, or until the attacker is killed. An attacker
+//! could do the same with a FUSE file system.
 
 use std::ffi::c_int;
 
@@ -14,10 +15,10 @@ const fn number(nr: u64, size: usize) -> u64 {
 const API: u64 = number(0x3f, size_of::<Api>());
 const REGISTER: u64 = number(0x00, size_of::<Register>());
 const ZERO: u64 = number(0x04, size_of::<Zero>());
-/// struct uffdio_range is only read.
+/// The kernel only reads struct uffdio_range, so the number lacks the bit for writing (1 << 30).
 const UNREGISTER: u64 = number(0x01, size_of::<Range>()) & !(1 << 30);
 
-/// struct uffdio_api.
+/// The kernel's struct uffdio_api.
 #[repr(C)]
 struct Api {
     api: u64,
@@ -25,7 +26,7 @@ struct Api {
     ioctls: u64,
 }
 
-/// struct uffdio_range.
+/// The kernel's struct uffdio_range.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Range {
@@ -33,7 +34,7 @@ struct Range {
     len: u64,
 }
 
-/// struct uffdio_register.
+/// The kernel's struct uffdio_register.
 #[repr(C)]
 struct Register {
     range: Range,
@@ -41,7 +42,7 @@ struct Register {
     ioctls: u64,
 }
 
-/// struct uffdio_zeropage.
+/// The kernel's struct uffdio_zeropage.
 #[repr(C)]
 struct Zero {
     range: Range,
@@ -49,26 +50,28 @@ struct Zero {
     done: i64,
 }
 
-/// A userfaultfd, with which threads withhold and supply the attacker's pages.
+/// A userfaultfd, with which an attacker's threads withhold and supply pages.
 pub struct Withheld {
     file: c_int,
 }
 
 impl Withheld {
-    /// Opens the userfaultfd. If the kernel doesn't allow that, later calls fail.
+    /// Opens the userfaultfd. If the kernel doesn't allow that, later calls of [`Self::change`]
+    /// fail.
     pub fn new() -> Self {
         // SAFETY: the call takes no pointers.
         let file = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_NONBLOCK) } as c_int;
         let mut api = Api { api: 0xaa, features: 0, ioctls: 0 };
-        // SAFETY: the kernel reads and writes the structure.
+        // SAFETY: the kernel reads and writes only this structure.
         unsafe { libc::ioctl(file, API, &mut api) };
         Self { file }
     }
 
-    /// Withholds the missing pages of a range, or supplies zeroed ones.
+    /// Withholds the missing pages of a range, stops withholding them, or supplies zeroed pages.
     pub fn change(&self, random: &mut Random, start: u64, len: u64) -> Result<i64, c_int> {
         let range = Range { start, len };
-        // SAFETY: the kernel reads and writes the structures. The range is in a slot.
+        // SAFETY: the kernel reads and writes only these structures, and pages of the range, which
+        // is in a slot.
         result(unsafe {
             match random.within(0, 3) {
                 0 => {
