@@ -1,26 +1,26 @@
-//! Programs that must not notice that another vcudad takes the place of a running one.
+//! Programs that must not notice that another vcudad replaces the running one.
 
 use std::process::Child;
 use std::time::Duration;
 
 use crate::{A, B, Host, Vm, dist, eventually, roomy};
 
-/// A VM in user-mode Linux.
+/// A VM whose programs run in user-mode Linux.
 const C: Vm = Vm { name: "c", memory_max: "1G", uid: 61_303 };
 
-/// Returns the VMs that the programs need.
+/// Returns the VMs in which the programs run.
 pub fn vms() -> [Vm; 3] {
     [roomy(A).0, roomy(B).0, roomy(C).0]
 }
 
-/// Running programs: one in each of two VMs, a kernel that never ends, and programs in user-mode
-/// Linux, one after another. All but the endless one check their results.
+/// Running programs: one in each of the VMs A and B, an endless kernel in VM B, and programs that
+/// run one after another in VM C. All of them except the endless kernel check their results.
 pub struct Programs {
-    /// The free and total memory of the first two VMs without these programs.
+    /// The free and total memory of VMs A and B before the programs were started, in MiB.
     idle: [(u64, u64); 2],
-    /// The same with them.
+    /// The free and total memory of VMs A and B while the programs run, in MiB.
     held: [(u64, u64); 2],
-    /// The VMs' sessions: their workers, and the memory that is charged to them.
+    /// For VMs A and B, the worker of each session, and the bytes that are charged to it.
     sessions: [Vec<(u64, u64)>; 2],
     finite: [Child; 2],
     endless: Child,
@@ -28,7 +28,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Starts the programs.
+    /// Starts the programs, and records the state that must not change.
     pub fn start(host: &Host) -> Self {
         let idle = [host.settled_memory(A), host.memory(B)];
         let (spin, ready) = (dist().join("programs/static/spin"), host.dir().join("ready"));
@@ -43,7 +43,7 @@ impl Programs {
         assert!(runs, "the guest's program did not start:\n{}", host.log());
         let finite = [(A, "hold=512"), (B, "hold=64")]
             .map(|(vm, hold)| host.spawn(vm, "spin", &[hold, "loop", "input"]).0);
-        // Both VMs use the GPU, so this kernel is evicted again and again.
+        // Both VMs use the GPU, so this endless kernel is evicted repeatedly.
         let (endless, _) = host.spawn(B, "spin", &["forever"]);
         let held = [host.memory(A), host.memory(B)];
         let is_quiet = || (sessions(host, A).len(), sessions(host, B).len()) == (1, 2);
@@ -52,7 +52,8 @@ impl Programs {
         Self { idle, held, sessions, finite, endless, guest }
     }
 
-    /// Checks that nothing has changed for the programs and for operators.
+    /// Checks that nothing has changed for the programs and in the operator's view, and that a new
+    /// program works.
     pub fn check(&mut self, host: &Host) {
         let now = || [sessions(host, A), sessions(host, B)];
         let same = eventually(Duration::from_secs(60), || now() == self.sessions);
@@ -65,8 +66,8 @@ impl Programs {
         }
     }
 
-    /// Ends the programs, which must have got the right results, and checks that their memory is
-    /// free.
+    /// Ends the programs, checks that they got the right results, and checks that their memory was
+    /// freed.
     pub fn end(mut self, host: &Host) {
         self.endless.kill().unwrap();
         self.endless.wait().unwrap();
@@ -86,7 +87,7 @@ fn stop(host: &Host) -> String {
     host.dir().join("stop").display().to_string()
 }
 
-/// Returns the worker and the charged memory of each of a VM's sessions.
+/// Returns the process ID of the worker and the charged bytes for each of a VM's sessions.
 fn sessions(host: &Host, vm: Vm) -> Vec<(u64, u64)> {
     let list = host.ask(&["session", "ls", "--vm", vm.name]);
     let session = |one: &serde_json::Value| {

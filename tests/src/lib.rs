@@ -1,5 +1,5 @@
-//! A host with VMs for end-to-end tests. It runs the staged `vcudad`, and runs programs as guest
-//! programs of its VMs, directly over vhost-user or in user-mode Linux.
+//! A host with VMs for end-to-end tests. It runs the staged `vcudad`. It also runs programs as
+//! guest programs of the VMs, either directly over vhost-user or in user-mode Linux.
 //!
 //! `VIRTIO_CUDA_DIST` is the directory of staged files (default: `target/dist`, which `make build`
 //! creates). `VIRTIO_CUDA_DRIVER` is the workers' driver library (default: softgpu).
@@ -22,10 +22,9 @@ pub fn dist() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/dist"), PathBuf::from)
 }
 
-/// A VM on the test host.
+/// A VM on the test host. Its settings are in vcudad's configuration file.
 #[derive(Clone, Copy, Debug)]
 pub struct Vm {
-    /// The VM's name.
     pub name: &'static str,
     /// The VM's `memory.max`.
     pub memory_max: &'static str,
@@ -35,26 +34,27 @@ pub struct Vm {
 
 /// The first of the two VMs that most tests use.
 pub const A: Vm = Vm { name: "a", memory_max: "2G", uid: 61_301 };
-/// The second of the two VMs.
+/// The second of the two VMs that most tests use.
 pub const B: Vm = Vm { name: "b", memory_max: "3G", uid: 61_302 };
 
-/// Returns the workers' driver library.
+/// Returns the driver library that workers load.
 fn driver() -> String {
     std::env::var("VIRTIO_CUDA_DRIVER").unwrap_or_else(|_| "softgpu".into())
 }
 
-/// Returns the test VM whose quota is large enough for several sessions, and that quota in MiB. A
-/// context takes half a GiB on a GPU, but no memory on softgpu.
+/// Returns a VM with a quota for several sessions, and that quota in MiB. On a GPU, the quota is
+/// larger, because a context needs half a GiB there.
 pub fn roomy(vm: Vm) -> (Vm, u64) {
     let (memory_max, mib) = if driver() == "softgpu" { ("2G", 2048) } else { ("8G", 8192) };
     (Vm { memory_max, ..vm }, mib)
 }
 
-/// A running `vcudad` with its VMs. Dropping it stops `vcudad`, and its spawner, and panics if softgpu
-/// has aborted a worker in strict mode.
+/// A running `vcudad` with its VMs. Dropping it stops `vcudad` and its spawner. It panics if
+/// softgpu has aborted a worker because of strict mode.
 pub struct Host {
     broker: Child,
-    /// `None` if the broker has started its spawner.
+    /// The spawner, if the test started it separately. `None` if the broker started its own
+    /// spawner.
     spawner: Option<Child>,
     dir: PathBuf,
     env: Vec<(String, String)>,
@@ -71,8 +71,8 @@ impl Host {
         Self::start_in(&[], vms)
     }
 
-    /// Does the same as `start`, with a spawner that outlives the broker. It ends all sessions after
-    /// `seconds` without a broker.
+    /// Does the same as `start`, with a spawner that the test starts separately, so that it
+    /// outlives the broker. If no broker connects within `seconds`, the spawner ends all sessions.
     pub fn start_beside_spawner(vms: &[Vm], seconds: u32) -> Self {
         let vms: Vec<_> = vms.iter().map(|vm| (*vm, "")).collect();
         Self::start_as(&[], &vms, Some(seconds))
@@ -87,10 +87,12 @@ impl Host {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
-        // A killed run may have left a directory with this name that contains stale sockets.
+        // A test run that was killed may have left a directory with this name, which contains stale
+        // sockets.
         let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).unwrap();
-        // The device processes run as other users, which must be able to reach the sockets.
+        // The device processes run as other users, which must be able to reach the sockets in this
+        // directory.
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
         let driver = driver();
@@ -124,21 +126,21 @@ impl Host {
         host
     }
 
-    /// Restarts the broker and waits for the sockets of these VMs.
+    /// Stops the broker, starts another one, and waits for the sockets of these VMs.
     pub fn restart(&mut self, vms: &[Vm]) {
         self.end();
         self.broker = launch(&self.dir, &self.env);
         self.wait_until_ready(vms);
     }
 
-    /// Kills the broker, whose spawner outlives it, with this signal.
+    /// Sends a signal to the broker and waits until it has exited. Its spawner continues to run.
     pub fn kill_broker(&mut self, signal: i32) -> ExitStatus {
         // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
         unsafe { libc::kill(self.broker.id() as i32, signal) };
         self.broker.wait().unwrap()
     }
 
-    /// Starts a broker after [`Self::kill_broker`], and waits until it has taken over.
+    /// Starts a broker after [`Self::kill_broker`], and waits until it has taken over the sessions.
     pub fn start_broker(&mut self) {
         let count = |host: &Self| host.log().matches("vcudad took over").count();
         let before = count(self);
@@ -150,13 +152,14 @@ impl Host {
         assert!(taken, "{}", self.log());
     }
 
-    /// Kills the spawner with SIGKILL, and waits until the broker has exited, too.
+    /// Kills the spawner with SIGKILL, and waits until both the spawner and the broker have exited.
     pub fn kill_spawner(&mut self) {
         let mut spawner = self.spawner.take().expect("the spawner outlives the broker");
         spawner.kill().unwrap();
         spawner.wait().unwrap();
         self.broker.wait().unwrap();
-        // Remove the sockets. Otherwise, tests could mistake them for those of the next broker.
+        // Remove the sockets that the killed processes have left. Otherwise, tests could mistake
+        // them for those of the next broker.
         for entry in std::fs::read_dir(&self.dir).unwrap() {
             let path = entry.unwrap().path();
             if std::os::unix::fs::FileTypeExt::is_socket(&path.metadata().unwrap().file_type()) {
@@ -165,13 +168,14 @@ impl Host {
         }
     }
 
-    /// Returns the socket of the spawner that outlives the broker.
+    /// Returns the path of the socket of a separately started spawner.
     pub fn spawner_socket(&self) -> PathBuf {
         spawner_socket(&self.dir)
     }
 
-    /// Returns the inode number of the file with the broker's record, which the spawner keeps. The
-    /// number changes whenever the broker writes the whole record, and not when it appends lines.
+    /// Returns the inode number of the file that contains the broker's record, which the spawner
+    /// keeps open. The number changes whenever the broker writes the whole record, but not when it
+    /// only appends lines.
     pub fn record(&self) -> u64 {
         let spawner = self.spawner.as_ref().expect("the spawner outlives the broker").id();
         let folder = std::fs::read_dir(format!("/proc/{spawner}/fd")).unwrap();
@@ -191,8 +195,8 @@ impl Host {
         assert!(ready, "the sockets did not appear:\n{}", self.log());
     }
 
-    /// Sends SIGTERM to the broker, if it's still running, and waits until it has exited. Does the
-    /// same to a spawner that outlives it.
+    /// Sends SIGTERM to the broker if it's still running, and waits until it has exited. Does the
+    /// same to a spawner that was started separately.
     pub fn end(&mut self) -> ExitStatus {
         if self.exited().is_none() {
             // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
@@ -212,7 +216,7 @@ impl Host {
         self.broker.try_wait().unwrap()
     }
 
-    /// Returns the broker's process id.
+    /// Returns the broker's process ID.
     pub fn pid(&self) -> u32 {
         self.broker.id()
     }
@@ -241,7 +245,7 @@ impl Host {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
-    /// Runs vcudactl, which must fail, and returns its exit code and message.
+    /// Runs vcudactl, which must fail. Returns its exit code and its error message.
     pub fn refused(&self, words: &[&str]) -> (Option<i32>, String) {
         let output = self.vcudactl(words).output().unwrap();
         assert!(!output.status.success(), "{words:?}: {output:?}");
@@ -260,7 +264,8 @@ impl Host {
         page
     }
 
-    /// Returns the log of the host programs.
+    /// Returns the log of the host programs, which includes that of the spawner and of the VMs'
+    /// processes.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()
     }
@@ -271,7 +276,7 @@ impl Host {
     }
 
     /// Returns a command that runs a program as a guest program of the VM. There is no real VM: the
-    /// guest library connects to the socket itself.
+    /// guest library in the program connects to the VM's socket itself.
     pub fn command(&self, vm: Vm, program: &str, args: &[&str]) -> Command {
         self.command_in("static", vm, program, args)
     }
@@ -287,8 +292,8 @@ impl Host {
         command
     }
 
-    /// Returns a command that runs a program in a user-mode Linux guest of the VM. Add options of
-    /// `vcuda-run`, `--`, and the program.
+    /// Returns a command that runs a program in a user-mode Linux guest of the VM. The caller adds
+    /// options of `vcuda-run`, `--`, and the program.
     pub fn uml(&self, vm: Vm) -> Command {
         let dist = dist();
         let mut command = Command::new(dist.join("bin/vcuda-run"));
@@ -343,13 +348,14 @@ impl Host {
         last
     }
 
-    /// Returns the free and total device memory in MiB, as reported to a program in the VM.
+    /// Returns the free and total device memory in MiB, as the driver API reports them to a program
+    /// in the VM.
     pub fn memory(&self, vm: Vm) -> (u64, u64) {
         self.look(vm).unwrap_or_else(|output| panic!("{output:?}\n{}", self.log()))
     }
 
-    /// Does the same as `memory`, but returns the program's output as an error if the program can't
-    /// open the device.
+    /// Does the same as `memory`, but if the program can't open the device, returns the program's
+    /// output as an error.
     pub fn look(&self, vm: Vm) -> Result<(u64, u64), Output> {
         let output = self.run(vm, "deviceinfo", &[]);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -380,8 +386,8 @@ impl Host {
         self.processes_of("vhost-cuda-work", uid)
     }
 
-    /// Returns the spawner's children with this name, of which the kernel keeps 15 characters, and
-    /// this user.
+    /// Returns the spawner's children that have this name and run as this user. The kernel
+    /// truncates names to 15 characters.
     fn processes_of(&self, name: &str, uid: u32) -> Vec<i32> {
         let spawner = self.spawner.as_ref().map(Child::id);
         let spawner = spawner.unwrap_or_else(|| spawner_of(self.broker.id()));
@@ -391,7 +397,8 @@ impl Host {
                 let path = format!("/proc/{pid}/status");
                 let status = std::fs::read_to_string(path).unwrap_or_default();
                 let is_named = status.starts_with(&format!("Name:\t{name}\n"));
-                // Tests that run at the same time use the same uids, so check the parent too.
+                // Tests that run at the same time use the same uids, so also check that the process
+                // is a child of this host's spawner.
                 let ours = status.contains(&format!("PPid:\t{spawner}\n"));
                 ours && is_named && status.contains(&format!("Uid:\t{uid}\t"))
             })
@@ -406,7 +413,8 @@ impl Drop for Host {
         if std::thread::panicking() {
             eprintln!("--- log of the host ---\n{log}");
         } else {
-            // softgpu aborts workers that use objects in a way that may crash NVIDIA's driver.
+            // In strict mode, softgpu aborts a worker that uses an object in a way that may crash
+            // NVIDIA's driver.
             assert!(!log.contains("SOFTGPU_STRICT"), "a worker was aborted:\n{log}");
         }
         let _ = std::fs::remove_dir_all(&self.dir);
@@ -444,7 +452,7 @@ fn launch(dir: &Path, env: &[(String, String)]) -> Child {
 /// Returns the process id of a broker's spawner, whose children are the processes of its VMs.
 ///
 /// # Panics
-/// If there is none.
+/// Panics if the broker has no spawner.
 pub fn spawner_of(broker: u32) -> u32 {
     let is_spawner = |pid: &i32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -454,7 +462,7 @@ pub fn spawner_of(broker: u32) -> u32 {
     processes().into_iter().find(is_spawner).expect("the broker has a spawner").unsigned_abs()
 }
 
-/// Returns the ids of all processes.
+/// Returns the process IDs of all processes on the machine.
 pub fn processes() -> Vec<i32> {
     std::fs::read_dir("/proc")
         .unwrap()
@@ -468,7 +476,7 @@ pub fn kill_9(pid: i32) {
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0, "kill -9 {pid}");
 }
 
-/// Polls a condition until it holds or `limit` has passed. Returns whether it holds.
+/// Polls a condition until it holds or `limit` has passed. Returns whether it held.
 pub fn eventually(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     loop {

@@ -7,14 +7,14 @@ use std::process::Command;
 
 use super::{Host, Vm};
 
-/// The fake NVML on a host.
+/// The fake NVML that a host's `vcudad` has loaded, and the file that determines what it reports.
 pub struct Nvml {
     file: PathBuf,
     lines: String,
 }
 
 impl Nvml {
-    /// Restarts a host's `vcudad` with a fake NVML that reports the host's GPUs.
+    /// Restarts a host's `vcudad` with a fake NVML that reports the host's softgpu devices.
     pub fn install(host: &mut Host, vms: &[Vm]) -> Self {
         let library = host.dir.join("libnvidia-ml.so.1");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("nvml/nvml.c");
@@ -36,7 +36,7 @@ impl Nvml {
         nvml
     }
 
-    /// Adds a line to the file that the fake NVML reads; `nvml.c` documents the lines.
+    /// Adds a line to the file that the fake NVML reads. `nvml.c` documents the lines.
     pub fn say(&mut self, line: &str) {
         writeln!(self.lines, "{line}").unwrap();
         self.write();

@@ -1,15 +1,15 @@
-//! A small pseudorandom generator, so that a seed determines a run's actions.
+//! A small pseudorandom number generator, with which a seed determines the actions of a run.
 
-/// SplitMix64.
+/// The state of a SplitMix64 generator.
 pub struct Random(u64);
 
 impl Random {
-    /// Creates a generator. The seed determines its numbers.
+    /// Creates a generator. The seed determines all numbers that it returns.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Returns the next number.
+    /// Returns the next random 64-bit number.
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,12 +22,12 @@ impl Random {
         low + self.word() % (high - low + 1)
     }
 
-    /// Returns one of `all`, which must not be empty.
+    /// Returns a random element of `all`, which must not be empty.
     pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[(self.word() % all.len() as u64) as usize]
     }
 
-    /// Returns random bytes.
+    /// Returns `len` random bytes.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.word() as u8).collect()
     }

@@ -1,5 +1,5 @@
-//! Invalid arguments and configuration files result in a clear message and exit code 2, and leave
-//! nothing behind.
+//! Checks that invalid arguments and configuration files cause a clear message and exit code 2, and
+//! that the program leaves nothing behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn with_config(config: &str, says: &str) {
     let dir = std::env::temp_dir().join(format!("vcuda-arguments-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let file = dir.join("bad.toml");
-    // Another vcudad on this machine may use the default directories.
+    // Use other directories than the default ones, which another vcudad on this machine may use.
     let text = if config.contains("state_dir") {
         config.to_owned()
     } else {
@@ -26,7 +26,8 @@ fn with_config(config: &str, says: &str) {
     refused("vcudad", &["--config", file.to_str().unwrap()], says);
     assert!(!Path::new(&dir.join("s")).exists(), "a socket was left behind");
     let left = processes().into_iter().find(|pid| {
-        // The arguments of the broker's processes contain paths in this directory.
+        // All processes of the broker have arguments with paths in this directory, so this finds
+        // them.
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.contains(dir.to_str().unwrap())
     });

@@ -1,4 +1,5 @@
-//! `vcudactl bench` measures natively and through a VM. Here, softgpu is the native library.
+//! Tests `vcudactl bench`, which measures CUDA calls natively and through a VM. softgpu serves as
+//! the native library.
 
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use virtio_cuda_tests::{A, Host, Vm, dist, eventually, processes, roomy};
 
-/// A VM whose quota has no room for the allocation of 64 MiB.
+/// A VM whose quota is too small for the measurement that allocates 64 MiB.
 const SMALL: Vm = Vm { name: "small", memory_max: "32M", uid: 61_303 };
 
 fn bench(host: &Host, words: &[&str]) -> Output {
@@ -15,7 +16,7 @@ fn bench(host: &Host, words: &[&str]) -> Output {
     command.arg("--native-library").arg(native).output().unwrap()
 }
 
-/// Returns the rows of a run. Whether they meet their bars doesn't matter.
+/// Returns the rows of a run of `vcudactl bench`. The run succeeds even if rows miss their bars.
 fn rows(host: &Host, words: &[&str]) -> Vec<Value> {
     let output = bench(host, &[words, &["--json"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
@@ -42,9 +43,9 @@ fn all_rows_are_measured_on_both_sides() {
     }
     let saved: Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
     assert_eq!(saved["rows"].as_array(), Some(&all));
-    // The table's header has two lines.
+    // The Markdown table has a header of two lines.
     assert_eq!(std::fs::read_to_string(markdown).unwrap().lines().count(), all.len() + 2);
-    // The sessions are the VM's, and none is left.
+    // The run's programs were sessions of the VM, and all of them have ended.
     let stats = &host.ask(&["vm", "show", "a"])["stats"];
     assert!(stats["sessions_total"].as_u64().unwrap() >= 10, "{stats}");
 
@@ -52,7 +53,7 @@ fn all_rows_are_measured_on_both_sides() {
     assert!(native.len() == 1 && native[0]["device"].is_null(), "{native:?}");
     let device = rows(&host, &["--vm", "a", "--device-only", "--only", "record", "register"]);
     assert!(device.len() == 2 && device[0]["native"].is_null(), "{device:?}");
-    // A bar without native's value.
+    // This row's bar doesn't depend on the native value, so it can be met without one.
     assert_eq!(device[1]["met"], true, "{device:?}");
 }
 
@@ -74,7 +75,7 @@ fn a_row_that_fails_does_not_end_the_others() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && err.contains("rows that failed: 1;"), "{err}");
 
-    // A side that can't be measured at all.
+    // Use a native library that can't be loaded, so that none of the native measurements succeeds.
     let words = ["--vm", "small", "--libcuda", "/etc/hostname", "--only", "record", "alloc-4K"];
     let all = rows(&host, &words);
     assert_eq!(all.len(), 2);
@@ -91,7 +92,8 @@ fn children(of: u32) -> Vec<i32> {
     processes().into_iter().filter(|pid| status(pid).is_ok_and(|s| s.contains(&says))).collect()
 }
 
-/// Even if the programs hang, as they do while the device process is stopped.
+/// Checks that `vcudactl bench` leaves no program behind, even if its programs hang because the
+/// device process is stopped.
 #[test]
 fn no_program_outlives_vcudactl() {
     let (a, _) = roomy(A);

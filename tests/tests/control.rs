@@ -37,7 +37,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     assert_eq!(host.memory(C).1, 1024);
 
     let (mut program, _) = host.spawn(C, "spin", &["hold=512", "loop"]);
-    // The session of the memory query above may take a moment to end.
+    // Poll, because the session of the memory query above may not have ended yet.
     let shown = eventually(Duration::from_secs(60), || {
         let stats = &host.ask(&["vm", "show", "c"])["stats"];
         let used = stats["gpus"][0]["memory_used"].as_u64().unwrap();
@@ -49,7 +49,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     host.ask(&["vm", "set", "c", "--memory-max", "256M"]);
     assert_eq!(host.memory(C), (0, 256));
     assert!(allocation(&host, C, "2M").contains("refused"));
-    // Raise the limit above the usage again.
+    // After the limit was raised above the usage, allocations succeed.
     host.ask(&["vm", "set", "c", "--memory-max", "2G", "--class", "latency"]);
     assert!(allocation(&host, C, "1G").contains("granted"));
     let settings = &host.ask(&["vm", "show", "c"])["settings"];
@@ -63,7 +63,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
     assert!(!host.socket(C).exists());
     assert!(!program.wait().unwrap().success(), "the program's device is gone");
     assert_eq!(names(&host), ["a"]);
-    // The other VM is unaffected.
+    // VM A is unaffected by the removal of VM C.
     assert!(allocation(&host, A, "1G").contains("granted"));
 }
 
@@ -142,8 +142,8 @@ fn events_report_vms_and_sessions() {
                 told.send((event["kind"].as_str().unwrap().to_owned(), event["session"].as_u64()));
         }
     });
-    // The watcher may miss events until it's connected, so add and remove a VM until it receives
-    // one.
+    // The watcher misses events until it's connected, so add and remove a VM until the watcher
+    // receives an event.
     let first = (0..100).find_map(|_| {
         add(&host, C, &[]);
         let event = heard.recv_timeout(Duration::from_millis(200)).ok();
@@ -152,8 +152,8 @@ fn events_report_vms_and_sessions() {
     });
     assert!(first.is_some(), "no event:\n{}", host.log());
     add(&host, C, &[]);
-    // Each query starts a session on a new front end, and each front end numbers its sessions
-    // starting at 1.
+    // Each of these queries starts a session on a new front end. Because each front end numbers its
+    // sessions from 1, both sessions have number 1.
     host.memory(C);
     host.memory(C);
     host.ask(&["vm", "set", "c", "--compute-weight", "5"]);
@@ -198,7 +198,7 @@ fn counts_and_the_live_table_show_what_a_program_does() {
     let stats = || host.ask(&["stats"]);
     let of =
         |stats: &Value, pointer: &str| stats.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
-    // The VM's counts include ended sessions.
+    // The VM's counters also include the activity of sessions that have ended.
     let counted = eventually(Duration::from_secs(60), || {
         let stats = stats();
         of(&stats, "/vms/0/sessions") == 0 && of(&stats, "/vms/0/activity/launches") > 0
@@ -226,20 +226,20 @@ fn sessions_max_changes_while_sessions_run() {
     let ids: Vec<Value> = ids.collect();
     assert_eq!(ids.len(), 2, "{sessions}");
 
-    // If the limit is below the number of open sessions, they continue.
+    // Lowering the limit below the number of open sessions doesn't end these sessions.
     host.ask(&["vm", "set", "a", "--sessions-max", "1"]);
     for id in &ids {
         let before = launches(id).unwrap();
         let goes_on = || launches(id).is_some_and(|now| now > before);
         assert!(eventually(Duration::from_secs(60), goes_on), "session {id}\n{}", host.log());
     }
-    // A new session is refused, even after one of the two has ended, because the limit is one.
+    // New sessions are refused while at least one session is open, because the limit is 1.
     let refused = || {
         let output = host.run(A, "vectoradd", &[]);
         let says = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{output:?}\n{}", host.log());
         assert!(says.contains("cudaErrorDevicesUnavailable"), "{says}\n{}", host.log());
-        // A program that only asks for the devices needs no session.
+        // A program that only queries the devices doesn't need a session.
         let output = host.run(A, "deviceinfo", &["list"]);
         assert!(output.status.success(), "{output:?}\n{}", host.log());
     };

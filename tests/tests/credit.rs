@@ -1,4 +1,5 @@
-//! No program waits for vcudad while it allocates within its credit, or memory that it has just freed.
+//! Checks that a program doesn't wait for vcudad while it allocates memory within its credit, or
+//! memory that it has just freed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,10 +10,10 @@ use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
 
 /// Time limit for a step in a test, far longer than any step takes.
 const NEVER: Duration = Duration::from_secs(120);
-/// How long vcudad is stopped.
+/// Time for which a test stops vcudad with SIGSTOP.
 const STOP: Duration = Duration::from_secs(10);
 
-/// A program that allocates and frees memory in a loop.
+/// A `memory-steps` process, which allocates and frees memory in a loop and on request.
 struct Program {
     child: Child,
     input: ChildStdin,
@@ -46,14 +47,14 @@ impl Program {
         self.say(&format!("ask {mib}"));
     }
 
-    /// Returns the free memory that the program sees.
+    /// Returns the free memory in bytes that cuMemGetInfo reports to the program.
     fn free(&mut self, host: &Host) -> u64 {
         self.say("free");
         self.until(host, "free").parse().unwrap()
     }
 
-    /// Reads lines until one of them is `wanted`, or begins with it and a space. Returns the rest of
-    /// that line.
+    /// Reads lines until one of them is `wanted`, or begins with `wanted` and a space. Returns the
+    /// text after the space.
     fn until(&self, host: &Host, wanted: &str) -> String {
         let start = Instant::now();
         while start.elapsed() < NEVER {
@@ -67,8 +68,8 @@ impl Program {
         panic!("the program never printed {wanted:?}\n{}", host.log());
     }
 
-    /// Reads the lines that are printed in this time. Returns the number of steps, the longest pause
-    /// before a step, and the other lines.
+    /// Reads the lines that the program prints during this time. Returns the number of steps, the
+    /// longest pause between steps, and all other lines.
     fn during(&self, time: Duration) -> (u32, Duration, Vec<String>) {
         let (start, mut last) = (Instant::now(), Instant::now());
         let (mut steps, mut longest, mut others) = (0, Duration::ZERO, Vec::new());
@@ -100,17 +101,17 @@ impl Program {
 }
 
 fn signal(host: &Host, signal: i32) {
-    // SAFETY: this takes no pointers.
+    // SAFETY: kill takes no pointers.
     assert_eq!(unsafe { libc::kill(host.pid() as i32, signal) }, 0);
 }
 
-/// Returns the used and the charged bytes of a VM.
+/// Returns the used bytes and the charged bytes of a VM on its GPU.
 fn accounts(host: &Host, vm: Vm) -> (u64, u64) {
     let gpu = host.ask(&["vm", "show", vm.name])["stats"]["gpus"][0].clone();
     (gpu["memory_used"].as_u64().unwrap(), gpu["memory_charged"].as_u64().unwrap())
 }
 
-/// Two programs of one VM, each of which is a session.
+/// Uses two programs in one VM, so that two sessions have credit.
 #[test]
 fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
     let host = Host::start(&[A, B]);
@@ -119,8 +120,8 @@ fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
     programs[0].ask(64);
     programs[0].until(&host, "got 64");
     signal(&host, libc::SIGSTOP);
-    // This thread of the program must ask, and no other thread waits for it. Workers don't keep
-    // allocations of this size.
+    // This allocation needs vcudad, so the thread that makes it waits. It's larger than the
+    // allocations that workers keep. The program's other thread must not wait for it.
     programs[0].ask(200);
     let during = std::thread::scope(|scope| {
         let threads = programs.each_mut().map(|program| scope.spawn(move || program.during(STOP)));
@@ -129,7 +130,7 @@ fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
     signal(&host, libc::SIGCONT);
     for (steps, longest, others) in during {
         assert!(steps >= 10, "{steps} steps");
-        // The thread that must ask waits until vcudad continues, so its pause is the whole time.
+        // A pause of the whole time would mean that a thread has waited until vcudad continued.
         assert!(longest < STOP && others.is_empty(), "{longest:?} {others:?}");
     }
     programs[0].until(&host, "got 200");
@@ -140,16 +141,16 @@ fn programs_that_allocate_within_their_credit_do_not_wait_for_vcudad() {
     assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
 }
 
-/// Each program sees what the other has allocated as soon as the other's call has returned, also
-/// while vcudad is stopped, after another vcudad has taken over, and after another program was
-/// killed.
+/// Checks that each program sees the other's allocations as soon as the other's call has returned.
+/// This must also be true while vcudad is stopped, after another vcudad has taken over, and after
+/// another program was killed.
 #[test]
 fn programs_see_one_anothers_allocations_at_once() {
     let host = Host::start(&[A]);
     let mut programs = [(); 2].map(|()| Program::start(&host, A, 0));
     for program in &mut programs {
         program.until(&host, "ready");
-        // The broker grants credit with the first allocation.
+        // Make a first allocation, with which the broker grants credit to the program.
         program.ask(2);
         program.until(&host, "got 2");
     }
@@ -177,7 +178,7 @@ fn programs_see_one_anothers_allocations_at_once() {
     signal(&host, libc::SIGUSR2);
     assert!(eventually(NEVER, || host.log().contains("vcudad took over")), "{}", host.log());
     check(&mut programs, 20);
-    // A program that ends takes what it has allocated with it.
+    // When a program ends, the memory that it has allocated is free again.
     programs[0].say("take 6");
     programs[0].until(&host, "took");
     let [mut first, second] = programs;
@@ -205,11 +206,13 @@ fn credit_is_charged_to_the_vm_but_no_program_uses_it_and_others_get_it_when_the
     second.until(&host, "step");
     let (used, charged) = accounts(&host, A);
     let mib = 1 << 20;
-    // In each program, one thread has 4 MiB or nothing, and the credit is the rest.
+    // In each program, the thread that makes steps has allocated 4 MiB or nothing. The rest of the
+    // charge is credit.
     assert!(used <= 8 * mib && charged <= used + 16 * mib + 8 * mib, "{used} {charged}");
     assert!(charged > used, "{used} {charged}");
     for _ in 0..5 {
-        // The VM has 2048 MiB, of which the steps need at most 4 each.
+        // The quota is 2048 MiB, of which the steps of both programs use at most 8 MiB. The
+        // allocation succeeds only if vcudad takes back the credit.
         first.ask(2040);
         first.until(&host, "got 2040");
         second.ask(2040);
@@ -224,8 +227,8 @@ fn credit_is_charged_to_the_vm_but_no_program_uses_it_and_others_get_it_when_the
 
 const MIB: u64 = 1 << 20;
 
-/// Has a program allocate and free 64 MiB until its worker keeps them. Then vcudad's accounts contain
-/// them, and no program uses them.
+/// Makes a program allocate and free 64 MiB until its worker keeps that memory. The memory is then
+/// charged to the VM, but no program uses it.
 fn keep_64(host: &Host, program: &mut Program) {
     let keeps = || {
         program.ask(64);
@@ -236,8 +239,9 @@ fn keep_64(host: &Host, program: &mut Program) {
     assert!(eventually(NEVER, keeps), "{}", host.log());
 }
 
-/// An allocation of this size always asks vcudad, unless the worker has kept the memory. The driver
-/// isn't called, either: that's tested in the worker (`calls/tests/kept.rs`).
+/// An allocation of 64 MiB normally needs vcudad, but not if the worker has kept the memory. It
+/// doesn't need a call of the driver either, which a test of the worker checks
+/// (`calls/tests/kept.rs`).
 #[test]
 fn freed_memory_is_used_again_without_vcudad() {
     let host = Host::start(&[A]);
@@ -257,7 +261,7 @@ fn freed_memory_is_used_again_without_vcudad() {
     }
     signal(&host, libc::SIGCONT);
     let (used, charged) = accounts(&host, A);
-    // Each program may also have credit.
+    // The charge consists of the kept memory and of each program's credit, which is at most 8 MiB.
     assert!(used == 0 && charged <= (64 + 2 * 8) * MIB, "{used} {charged}");
     programs.into_iter().for_each(|program| program.end(&host));
     assert!(eventually(NEVER, || accounts(&host, A) == (0, 0)), "{}", host.log());
@@ -271,7 +275,8 @@ fn a_program_keeps_nothing_that_another_one_needs() {
         program.until(&host, "ready");
     }
     for _ in 0..2 {
-        // Until the shortage is over, nothing is kept.
+        // While memory is short, workers don't keep memory, so this waits until the shortage is
+        // over.
         keep_64(&host, &mut first);
         keep_64(&host, &mut third);
         second.ask(2048);
@@ -280,7 +285,7 @@ fn a_program_keeps_nothing_that_another_one_needs() {
         second.until(&host, "refused 2049");
         assert!(eventually(NEVER, || accounts(&host, A).1 < 64 * MIB), "{}", host.log());
     }
-    // A program that needs it itself gets it, too.
+    // A program can also allocate the memory that its own worker keeps.
     keep_64(&host, &mut first);
     first.ask(2048);
     first.until(&host, "got 2048");
@@ -296,7 +301,8 @@ fn kept_memory_ends_with_its_context_or_while_its_program_is_idle_or_if_the_limi
     keep_64(&host, &mut program);
     program.say("reset");
     program.until(&host, "reset");
-    // A program that makes calls isn't idle.
+    // Call cuMemGetInfo while waiting, so that the program isn't idle: the memory must be freed for
+    // another reason.
     let is_freed = |program: &mut Program| {
         program.free(&host);
         accounts(&host, A).1 <= 8 * MIB

@@ -1,6 +1,6 @@
-//! When a worker, a VM's device process, or the spawner ends, or vcudad isn't started again in
-//! time, programs get an error. New programs work once the process has been replaced. VM A's guest
-//! is user-mode Linux; VM B's programs run without a guest.
+//! Checks that programs get an error when a worker, a VM's device process, or the spawner ends, or
+//! when vcudad isn't restarted in time. New programs must work as soon as the process has been
+//! replaced. VM A's guest is user-mode Linux. VM B's programs run without a guest.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually, kill_9};
 
-/// Time in which programs get an error after the device process has ended, with room for a busy
-/// machine.
+/// Maximum time until programs get an error after the device process has ended. It allows for a
+/// busy machine.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// A user-mode Linux guest whose shell runs the commands that a test sends, one at a time. The
-/// guest's root is the host's file system, so they are passed in files.
+/// A user-mode Linux guest. Its shell runs the commands of a test, one at a time. The guest's root
+/// is the host's file system, so the test passes the commands in files.
 struct Guest {
     run: Child,
     folder: PathBuf,
@@ -48,8 +48,8 @@ impl Guest {
         fs::rename(new, self.folder.join(format!("{}.run", self.commands))).unwrap();
     }
 
-    /// Starts a program in the background. Its output goes to a file `NAME`, and `NAME.end` gets its
-    /// exit status.
+    /// Starts a program in the background in the guest. The program's output goes to the file
+    /// `NAME`, and its exit status to `NAME.end`.
     fn spawn(&mut self, name: &str, program: &str) {
         let programs = dist().join("programs/static");
         let program = format!("{}/{program}", programs.display());
@@ -67,14 +67,14 @@ impl Guest {
         assert!(found, "{name}: {}\n{}", self.text(name), self.console());
     }
 
-    /// Waits for a program to exit. Returns its exit status.
+    /// Waits until a program in the guest has exited. Returns its exit status.
     fn wait(&self, name: &str) -> i32 {
         let end = format!("{name}.end");
         self.wait_for_text(&end, "\n");
         self.text(&end).trim().parse().unwrap()
     }
 
-    /// Waits until a program has got CUDA_ERROR_DEVICE_UNAVAILABLE from a call.
+    /// Waits until a program in the guest has got CUDA_ERROR_DEVICE_UNAVAILABLE from a call.
     fn fails(&self, name: &str) {
         assert_ne!(self.wait(name), 0, "{name}: {}", self.text(name));
         assert!(self.text(name).contains("cudaErrorDevicesUnavailable"), "{}", self.text(name));
@@ -92,14 +92,14 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // SIGTERM, so that vcuda-run stops the guest.
+        // Use SIGTERM, so that vcuda-run stops the guest.
         // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
         unsafe { libc::kill(self.run.id() as i32, libc::SIGTERM) };
         let _ = self.run.wait();
     }
 }
 
-/// A program of a VM without a guest.
+/// A running program of a VM that has no guest.
 struct Program(Child);
 
 impl Program {
@@ -117,7 +117,7 @@ impl Program {
         self.0.try_wait().unwrap().is_none()
     }
 
-    /// Waits until it has got CUDA_ERROR_DEVICE_UNAVAILABLE.
+    /// Waits until the program has ended because a call returned CUDA_ERROR_DEVICE_UNAVAILABLE.
     fn fails(mut self) {
         let ended = eventually(Duration::from_secs(60), || !self.is_running());
         assert!(ended, "the program hangs");
@@ -127,7 +127,7 @@ impl Program {
     }
 }
 
-/// Waits until new programs work in the guest, and without a guest in the other VM.
+/// Waits until new programs work in VM A's guest and in VM B, which has no guest.
 fn new_programs_work(host: &Host, guest: &mut Guest) {
     let works = eventually(Duration::from_secs(30), || {
         guest.spawn("late", "vectoradd");
@@ -144,7 +144,8 @@ fn new_programs_work(host: &Host, guest: &mut Guest) {
 fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
     let host = Host::start(&[A]);
     let mut guest = Guest::start(&host);
-    // The second time, the driver has already replaced a device.
+    // Repeat the test, because in the second round, the guest's driver has already replaced a
+    // device.
     for round in 1..=2 {
         let [runs, waits, sleeps] =
             ["runs", "waits", "sleeps"].map(|name| format!("{name}{round}"));
@@ -163,9 +164,11 @@ fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
         println!("round {round}: the programs got an error after {} ms", time.as_millis());
         assert!(time < LIMIT, "{time:?}");
         guest.passes(&format!("new{round}"), "vectoradd");
-        // The program that sleeps made no call until now, so only its next call fails.
+        // This program has made no call since the device process was killed, so only its next call
+        // fails.
         guest.fails(&sleeps);
-        // The new device process must start only when no worker uses the guest's pages any more.
+        // The new device process must start only after all workers of the earlier sessions have
+        // ended, because they could still use the guest's pages.
         let log = host.log();
         let starts: Vec<_> = log.match_indices("device process started").collect();
         let ends: Vec<_> = log.match_indices("workers: session ended").collect();
@@ -176,7 +179,7 @@ fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
             "{log}"
         );
     }
-    // Nothing is left of the earlier sessions.
+    // The workers of all earlier sessions must have ended.
     let left = eventually(Duration::from_secs(10), || host.workers(A).is_empty());
     assert!(left, "{:?}", host.workers(A));
 }
@@ -191,8 +194,8 @@ fn a_program_that_starts_after_the_device_process_was_replaced_works() {
     let restarted =
         eventually(Duration::from_secs(10), || host.device(A).is_some_and(|now| now != device));
     assert!(restarted, "{}", host.log());
-    // The guest's driver needs some time to notice the new device process, and to initialize the
-    // device again.
+    // Start programs at short intervals, because the guest's driver needs some time to notice the
+    // new device process and to initialize the device again.
     let names: Vec<_> = (0..16).map(|number| format!("later{number}")).collect();
     for name in &names {
         guest.spawn(name, "vectoradd");
@@ -253,8 +256,8 @@ fn only_the_sessions_of_a_killed_worker_or_device_process_end() {
     new_programs_work(&host, &mut guest);
 }
 
-/// `kill` ends vcudad or the spawner. All programs must get an error, and new programs must work
-/// once both processes run again.
+/// Checks the effects of `kill`, which ends vcudad or the spawner. All programs must get an error,
+/// and new programs must work as soon as both processes run again.
 fn all_sessions_end(name: &str, kill: impl FnOnce(&mut Host)) {
     let mut host = Host::start_beside_spawner(&[A, B], 2);
     let mut guest = Guest::start(&host);

@@ -1,4 +1,5 @@
-//! GPU faults reported by NVML: their effect on events, VM placement, and sessions.
+//! Checks the effects of GPU faults that NVML reports: on events, on the placement of VMs, and on
+//! sessions.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -30,7 +31,7 @@ impl Events {
                 let _ = told.send(serde_json::from_str(&line).unwrap());
             }
         });
-        // Connecting may take a moment, so cause events until the watcher receives one.
+        // The watcher misses events until it's connected, so cause events until it receives one.
         let connected = (1..1000).any(|weight| {
             host.ask(&["vm", "set", B.name, "--compute-weight", &weight.to_string()]);
             heard.recv_timeout(Duration::from_millis(100)).is_ok()
@@ -39,7 +40,7 @@ impl Events {
         Self { watcher, heard }
     }
 
-    /// Returns the next event of a kind.
+    /// Waits for the next event of this kind, and returns it.
     fn next(&self, kind: &str, host: &Host) -> Value {
         loop {
             let event = self.heard.recv_timeout(NEVER);
@@ -72,14 +73,14 @@ fn state(host: &Host, gpu: usize) -> Value {
     host.ask(&["gpu", "ls"])[gpu]["state"].clone()
 }
 
-/// Returns whether a VM's program is still launching kernels.
+/// Returns whether a VM's program launches further kernels.
 fn goes_on(host: &Host, vm: Vm) -> bool {
     let launches = || host.ask(&["vm", "show", vm.name])["stats"]["activity"]["launches"].as_u64();
     let before = launches();
     eventually(NEVER, || launches() > before)
 }
 
-/// Adds a third VM.
+/// Adds a third VM, named c, with additional options.
 fn add_c(host: &Host, more: &[&str]) {
     let socket = host.control().with_file_name("c").display().to_string();
     let words = ["vm", "add", "c", "--memory-max", "64M", "--socket-path", &socket];
@@ -109,8 +110,8 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert!(goes_on(&host, A) && goes_on(&host, B), "{}", host.log());
     assert_eq!((state(&host, 1), counted(&host, 1)), (json!("healthy"), 0));
 
-    // GPU 1 falls off the bus (Xid 79). From then on, NVML can't identify it, because it no longer
-    // responds.
+    // GPU 1 falls off the bus (Xid 79). After that, NVML can't identify the GPU that the event is
+    // about, because it no longer responds.
     nvml.say("xid 1 79\nlost 1");
     let event = events.next("gpu_fault", &host);
     assert_eq!(event["gpu"], json!(1), "{event}");
@@ -123,7 +124,8 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert_eq!(counted(&host, 0), 0);
     assert_eq!(counted(&host, 1), 1);
 
-    // An explicit request for the GPU is refused; other VMs are placed elsewhere.
+    // A VM that requests the faulty GPU is refused. A VM without such a request is placed on the
+    // other GPU.
     let (code, says) = host.refused(&["vm", "add", "c", "--memory-max", "64M", "--gpus", "1"]);
     assert_eq!(code, Some(2), "{says}");
     assert!(says.contains("GPU 1 had a fault"), "{says}");
@@ -131,7 +133,7 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert_eq!(host.ask(&["vm", "show", "c"])["stats"]["gpus"][0]["gpu"], json!(0));
     assert!(goes_on(&host, B), "{}", host.log());
 
-    // Faults on the other GPU are still reported, and the lost GPU isn't reported again.
+    // A fault of GPU 0 is reported. The fault of GPU 1 isn't reported again.
     nvml.say("ecc 0");
     let event = events.next("gpu_fault", &host);
     assert_eq!(event["gpu"], json!(0), "{event}");
@@ -161,7 +163,8 @@ fn faults_caused_by_programs_are_reported_without_affecting_the_gpu() {
     let event = events.next("program_fault", &host);
     assert_eq!((&event["gpu"], &event["vm"]), (&json!(1), &Value::Null));
     assert_eq!(event["message"], json!("Xid 13, caused by a program"));
-    // There's at most one event per second. The next event says how many were skipped.
+    // vcudad publishes at most one such event per second. The next event contains the number of
+    // faults that it has left out.
     let told = eventually(NEVER, || {
         nvml.say("xid 1 31");
         let soon = events.heard.recv_timeout(Duration::from_millis(100));

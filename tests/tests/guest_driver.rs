@@ -1,6 +1,6 @@
-//! Tests of the guest driver in user-mode Linux. Its selftest covers invalid ioctls, forked children,
-//! other sessions' regions, limits, and unbinding while sessions are live. Another
-//! program covers the limits per user.
+//! Tests the guest driver in user-mode Linux. Its selftest covers invalid ioctls, forked children,
+//! other sessions' regions, limits, and unbinding while sessions are open. Another test program
+//! covers the limits per user.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -40,8 +40,8 @@ fn no_user_can_take_all_sessions_or_all_memory() {
     selftest("users", &[]);
 }
 
-/// Exports events as several users until the device refuses. The processes keep what they have
-/// exported until all are done, and try to name another user.
+/// A Python program that exports events as several users until the device refuses. Its processes
+/// keep their exports until all of them are done. They also try to pass as another user.
 const HOARD: &str = r#"
 import os, socket, subprocess, sys
 started = []
@@ -58,7 +58,8 @@ for process, ours in started:
     process.wait()
 "#;
 
-/// The guest driver reports each session's user to the host, which limits exports per user.
+/// The guest driver reports the user of each session to the host, which limits the exports of each
+/// user.
 #[test]
 fn no_user_can_take_all_exports() {
     let host = Host::start(&[A]);
@@ -73,7 +74,7 @@ fn no_user_can_take_all_exports() {
     assert!(host.log().contains(why), "{}", host.log());
 }
 
-/// JAX uses GPUs only if /dev/nvidiactl exists.
+/// JAX uses GPUs only if the file /dev/nvidiactl exists, so the device must also have this name.
 #[test]
 fn the_device_has_the_name_of_nvidias_control_device() {
     let host = Host::start(&[A]);
@@ -82,8 +83,8 @@ fn the_device_has_the_name_of_nvidias_control_device() {
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
-/// The CDI specification gives a container the device as /dev/nvidiaN for each GPU that the
-/// container should see.
+/// The CDI specification gives a container the device file /dev/nvidiaN for each GPU that the
+/// container may use.
 #[test]
 fn a_container_sees_the_gpus_whose_files_it_has() {
     let host = Host::start(&[A]);
@@ -110,7 +111,8 @@ fn the_device_can_be_unbound_while_sessions_are_live() {
     selftest("selftest", &["unbind"]);
 }
 
-/// Without this message, nothing in the guest would explain why programs don't start.
+/// If the host doesn't respond, programs in the guest don't start, and this message is the only
+/// explanation in the guest.
 #[test]
 fn the_kernel_log_says_that_the_host_does_not_respond() {
     let host = Host::start(&[A]);
@@ -121,7 +123,7 @@ fn the_kernel_log_says_that_the_host_does_not_respond() {
          echo found && break; sleep 0.1; done; echo searched; wait $!",
         program.display()
     );
-    // The device process must be there, because the guest doesn't boot without it.
+    // Wait until the device process runs, because without it, the guest doesn't boot.
     assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
     let mut uml = host.uml(A);
     uml.args(["--timeout", "120", "--", "/bin/sh", "-c", &script]).stdout(Stdio::piped());

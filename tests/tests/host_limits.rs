@@ -1,5 +1,6 @@
-//! The limits on the processes of a VM, on a kernel that enforces them: that of a user-mode Linux
-//! guest, in which another `vcudad` runs. The program's steps are in src/bin/host-limits.rs.
+//! Tests the limits on the processes of a VM with a kernel that enforces them. That's the kernel of
+//! a user-mode Linux guest, in which another `vcudad` runs. The program that runs in the guest is
+//! src/bin/host-limits.rs.
 
 use virtio_cuda_tests::{A, Host, dist};
 

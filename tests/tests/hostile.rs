@@ -1,5 +1,5 @@
-//! Guests that violate the protocol. Their requests are refused or their session ends, and no other
-//! session is affected.
+//! Guests that violate the protocol. The device must refuse their requests or end their session.
+//! Other sessions must not be affected.
 
 use host_test_support::{BASE, Descriptor, FREE, Guest, MEMORY, REGION, RING, ring_request};
 use protocol::codec::{Call, Writer};
@@ -8,12 +8,13 @@ use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Reply, Resp};
 use std::time::Duration;
 use virtio_cuda_tests::{A, B, Host, eventually};
 
-/// Guest-physical addresses of the memory that a test may use, and of the memory's end.
+/// Guest-physical address of the memory that a test may use. [`END`] is that of the end of guest
+/// memory.
 const AT: u64 = BASE + FREE as u64;
 const END: u64 = BASE + MEMORY as u64;
 const LEN: u64 = REGION as u64;
 
-/// A xorshift generator. It produces the same pseudorandom numbers in every run.
+/// A xorshift generator of pseudorandom bytes. It produces the same bytes in every run.
 struct Rubbish(u64);
 
 impl Rubbish {
@@ -29,7 +30,7 @@ impl Rubbish {
     }
 }
 
-/// Checks that programs in this VM and in another VM still work.
+/// Checks that programs in VM A, which has the hostile guest, and in VM B still work.
 fn others_are_well(host: &Host) {
     for vm in [A, B] {
         let output = host.run(vm, "vectoradd", &[]);
@@ -37,7 +38,7 @@ fn others_are_well(host: &Host) {
     }
 }
 
-/// Connects a front end with session 1 and its ring at `FREE`.
+/// Connects a front end, and starts session 1 with its ring at `FREE`.
 fn with_session(host: &Host) -> Guest {
     let mut guest = Guest::connect_without_hello(&host.socket(A));
     assert_eq!(guest.hello(1), uapi::OK);
@@ -46,7 +47,7 @@ fn with_session(host: &Host) -> Guest {
     guest
 }
 
-/// Writes the ring's tail and rings the doorbell.
+/// Writes the ring's tail and rings the doorbell, so that the worker reads the ring.
 fn announce(guest: &mut Guest, tail: u64) {
     guest.write(FREE, &tail.to_le_bytes());
     let doorbell = Hdr { kind: uapi::CMD_DOORBELL, session: 1 };
@@ -73,7 +74,7 @@ fn garbage_on_the_control_queue_is_refused() {
     for len in 0..200 {
         let mut request = rubbish.bytes(len);
         if len >= 4 && len % 2 == 0 {
-            // Use a valid request type, followed by random bytes.
+            // Begin the request with a valid type. The other bytes are random.
             request[..4].copy_from_slice(&(len as u32 % 7).to_le_bytes());
         }
         let status = guest.control(&request);
@@ -205,7 +206,8 @@ fn garbage_commands_get_error_replies() {
         for words in 0..10 {
             let mut args = rubbish.bytes(words * 8);
             if words % 2 == 1 {
-                // Use small numbers, because they resemble valid handles and lengths.
+                // Replace the arguments with small numbers, because these often are valid handles
+                // and lengths.
                 for word in args.as_chunks_mut::<8>().0 {
                     *word = (rubbish.word() % 4).to_le_bytes();
                 }
@@ -244,13 +246,13 @@ fn floods_are_bounded() {
     let output = host.run(B, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     drop(guest);
-    // VM A can start sessions again after the workers for the many sessions above have exited.
+    // VM A can start sessions again as soon as the workers of the sessions above have exited.
     let gone = eventually(Duration::from_secs(60), || host.look(A).is_ok());
     assert!(gone, "{}", host.log());
     others_are_well(&host);
 }
 
-/// Returns a QUERY request with this session id and reserved field.
+/// Returns a QUERY request with this session ID and this value in the reserved field.
 fn question(session: u32, reserved: u64) -> Vec<u8> {
     let hdr = Hdr { kind: uapi::CTRL_QUERY, session };
     uapi::Query { hdr, reserved }.as_bytes().to_vec()
@@ -280,7 +282,8 @@ fn gpu_queries_are_checked_and_bounded() {
         let facts = uapi::Facts::from_bytes(&answer[8..]).unwrap();
         assert_eq!((facts.gpus, facts.processes), (1, 0));
     }
-    // Send many at once without waiting for responses. The device executes at most eight at a time.
+    // Send 30 requests without waiting for responses. The device executes at most eight at a time,
+    // but must answer all of them.
     guest.write(FREE, &question(0, 0));
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
     for head in (0..60).step_by(2) {

@@ -1,4 +1,4 @@
-//! A guest process must not be able to read another guest process's memory.
+//! Checks that a guest process can't read the memory of another guest process.
 
 use std::io::Write;
 use virtio_cuda_tests::{A, B, Host, Vm};
@@ -7,8 +7,8 @@ fn stdout(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A process in `holder` pins memory, and a kernel in `reader` tries to read it. Checks that the
-/// kernel fails.
+/// Starts a process in VM `holder` that pins memory, and a kernel in VM `reader` that reads this
+/// memory's address. Checks that the kernel fails.
 fn peek(host: &Host, holder: Vm, reader: Vm) {
     let (mut hold, address) = host.spawn(holder, "pinnedpeek", &["hold"]);
     let output = host.run(reader, "pinnedpeek", &["read", address.trim()]);

@@ -1,6 +1,7 @@
-//! The end-to-end tests, in one program, because linking a program for each file would take longer.
-//! The program's name is unique, so `cargo test --test proofs` needs no `--package`, with which
-//! Cargo would select other features, and so compile most dependencies again.
+//! The end-to-end tests. They are modules of one program, because linking a program for each file
+//! would take longer. The program has a unique name, so that `cargo test --test proofs` works
+//! without `--package`. With `--package`, Cargo would select other features and compile most
+//! dependencies again.
 
 mod arguments;
 mod bench;

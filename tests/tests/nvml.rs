@@ -1,6 +1,6 @@
-//! Tests the guest's NVML library. It reports the VM's quota as the GPU's memory size, and the VM's
-//! usage as used memory, as CUDA does. It doesn't need a worker, and returns "not supported" for
-//! values that it doesn't have.
+//! Tests the guest's NVML library. As CUDA does, it reports the VM's quota as the GPU's memory
+//! size, and the VM's usage as used memory. It works without a worker. For values that it doesn't
+//! have, it returns "not supported".
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ fn nvml_works_when_memory_is_used_up_and_uses_none() {
     assert!(used <= total && used + (4 << 20) > total, "{text}");
     assert_eq!(number(&text, "process"), u64::from(full.id()), "{text}");
     assert_eq!(host.workers(A).len(), 1);
-    // The process isn't visible in another VM.
+    // VM B's programs must not see the process of VM A.
     assert!(!list(&host, B).contains("process"));
     drop(full.stdin.take());
     assert!(full.wait().unwrap().success());
@@ -69,7 +69,8 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
     assert!(idle, "{}\n{}", list(&host, A), host.log());
 }
 
-/// Returns the processes that have used the GPU in the last second, and their use in percent.
+/// Returns the processes that have used the GPU in the last second, each with its GPU use in
+/// percent.
 fn uses(list: &str) -> Vec<(u64, u64)> {
     let lines = list.lines().filter(|line| line.contains("process") && line.contains("busy"));
     lines.map(|line| (number(line, "process"), number(line, "busy"))).collect()
@@ -87,8 +88,8 @@ fn nvml_divides_the_vms_gpu_time_among_its_busy_processes() {
         let mut busy = uses(&text);
         busy.sort_unstable();
         let sum: u64 = busy.iter().map(|(_, percent)| percent).sum();
-        // Each process's use is rounded up. The numbers come from two queries, between which the
-        // load may change.
+        // The sum can exceed the VM's use, because each process's use is rounded up. Poll, because
+        // the two numbers come from two queries, and the load may change between them.
         let is_divided = sum <= number(&text, "busy") + busy.len() as u64;
         is_divided && busy.iter().map(|(pid, _)| *pid).eq(pids)
     };
@@ -141,7 +142,7 @@ fn nvml_names_a_setting_as_the_reason_if_a_cap_or_other_vms_slow_the_vm_down() {
 #[test]
 fn nvml_shows_the_pcie_link_that_the_host_reports() {
     let mut host = Host::start(&[A]);
-    // Without NVML on the host, the PCIe link is unknown.
+    // Without NVML on the host, the guest's NVML doesn't know the PCIe link.
     assert!(!list(&host, A).contains("Pcie"));
     let mut nvml = Nvml::install(&mut host, &[A]);
     let shows = |host: &Host, values: [u64; 4]| {
@@ -155,7 +156,7 @@ fn nvml_shows_the_pcie_link_that_the_host_reports() {
     };
     nvml.say("link 0 1 8 5 16");
     shows(&host, [5, 16, 1, 8]);
-    // The GPU speeds up its link.
+    // When it has work, the GPU raises the speed of its link.
     nvml.say("link 0 5 16 5 16");
     shows(&host, [5, 16, 5, 16]);
 }

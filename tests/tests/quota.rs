@@ -1,4 +1,5 @@
-//! Tests memory.max: the guest sees the quota as the device's memory size, and can't exceed it.
+//! Tests memory.max. The guest sees the quota as the device's memory size, and can't use more than
+//! that.
 
 use std::process::Child;
 use std::time::Duration;
@@ -56,13 +57,13 @@ fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_th
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
-/// Setting the stack limit frees local memory that the launch of a graph then takes again, in each of
-/// the program's contexts.
+/// Setting the stack limit frees local memory, which the next launch of a graph needs again. The
+/// program does this in each of its contexts.
 #[test]
 fn local_memory_of_graphs_does_not_exceed_the_quota() {
     const QUOTA: u64 = 1 << 30;
     const VM: Vm = Vm { memory_max: "1G", ..A };
-    // softgpu has enough memory for all three contexts, so that only the quota limits them.
+    // Give softgpu enough memory for three contexts, so that only the quota limits them.
     let host = Host::start_in(&[("SOFTGPU_MEMORY", "64G")], &[(VM, "")]);
     let (mut program, line) = host.spawn(VM, "graphlocal", &[]);
     assert_eq!(line, "granted refused refused", "{}", host.log());
@@ -75,7 +76,7 @@ fn local_memory_of_graphs_does_not_exceed_the_quota() {
 
 #[test]
 fn five_thousand_threads_with_streams_of_their_own_fit_into_a_small_vm() {
-    // A context takes half a GiB on a GPU.
+    // On a GPU, the quota must be larger, because a context needs half a GiB.
     let memory_max = if roomy(A).1 == 2048 { "512M" } else { "1G" };
     let vm = Vm { memory_max, ..A };
     let host = Host::start(&[vm]);
@@ -90,7 +91,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     const SMALL: Vm = Vm { memory_max: "48M", ..A };
     let mut host = Host::start(&[SMALL, B]);
     let mut nvml = Nvml::install(&mut host, &[SMALL, B]);
-    // The broker takes the size of a context from what NVML reports for a ready worker.
+    // The broker measures the size of a context as the memory that NVML reports for a ready worker.
     let ready = || host.warm_workers();
     assert!(eventually(Duration::from_secs(60), || !ready().is_empty()), "{}", host.log());
     nvml.say(&format!("process 0 {} {CONTEXT}", ready()[0]));
@@ -114,7 +115,8 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let free = eventually(Duration::from_secs(60), || nothing(account(SMALL)));
     assert!(free, "{}\n{}", account(SMALL), host.log());
 
-    // Another VM's context is charged, and the charge is released when the program exits.
+    // A program in VM B is charged for its context, and the charge is released when the program
+    // exits.
     let (mut program, _) = host.spawn(B, "spin", &["loop"]);
     assert_eq!(account(B)["memory_by_kind"]["context"], json!(CONTEXT), "{}", account(B));
     program.kill().unwrap();
@@ -122,13 +124,13 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let free = eventually(Duration::from_secs(60), || nothing(account(B)));
     assert!(free, "{}\n{}", account(B), host.log());
 
-    // With enough memory for one context, the same program works.
+    // If the quota has room for one context, the program that failed above works.
     host.ask(&["vm", "set", SMALL.name, "--memory-max", "256M"]);
     let output = host.run(SMALL, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
-/// Checks that a program's session ends for this reason.
+/// Checks that a program's session ends, and that the log contains this reason.
 fn ends(host: &Host, program: &mut Child, why: &str) {
     let mut status = None;
     eventually(Duration::from_secs(60), || {
@@ -140,8 +142,8 @@ fn ends(host: &Host, program: &mut Child, why: &str) {
     assert!(log.contains(why), "{log}");
 }
 
-/// A host with two GPUs of its own, where A is on GPU 1 and B on GPU 0, and a GPU that `vcudad` doesn't
-/// use, which is number 2 in NVML.
+/// The host's vcudad uses two GPUs: VM A is on GPU 1, and VM B is on GPU 0. NVML also reports a
+/// third GPU, number 2, which vcudad doesn't use.
 #[test]
 fn a_session_that_uses_memory_on_a_gpu_that_is_not_its_own_ends() {
     let vms = [(A, "gpus = [1]"), (B, "gpus = [0]")];
@@ -150,7 +152,8 @@ fn a_session_that_uses_memory_on_a_gpu_that_is_not_its_own_ends() {
     nvml.say("gpu GPU-ffffffff-0000-0000-0000-000000000000 1073741824");
     host.restart(&[A, B]);
     let (mut other, _) = host.spawn(B, "spin", &["loop"]);
-    // vcudad trusts NVML's process IDs once they are known to be those of its workers.
+    // vcudad trusts the process IDs in NVML's reports only after it has seen one of its workers
+    // there.
     nvml.say(&format!("process 0 {} 1", host.workers(B)[0]));
 
     for gpu in [0, 2] {
@@ -170,12 +173,14 @@ fn a_session_that_uses_more_time_than_it_is_charged_ends() {
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("compute.on_excess = \"end\"\n{text}")).unwrap();
     let mut nvml = Nvml::install(&mut host, &[A, B]);
-    // The fake NVML reports that the workers of both VMs use the GPU, but A has started no kernel.
+    // The fake NVML reports that both VMs' workers use the GPU, but A's program has started no
+    // kernel, so A isn't charged.
     let (mut other, _) = host.spawn(B, "spin", &["forever"]);
     let (mut program, _) = host.spawn(A, "spin", &["hold=1", "idle"]);
     let ids = [B, A].map(|vm| host.workers(vm)[0]);
     nvml.say(&format!("busy 0 {} 60\nbusy 0 {} 40", ids[0], ids[1]));
-    // A program that makes no more CUDA calls doesn't notice.
+    // Look at the workers, because the program makes no more CUDA calls and doesn't notice that its
+    // session has ended.
     let ended = eventually(Duration::from_secs(60), || host.workers(A).is_empty());
     let (why, log) = ("more GPU time for the VM than was charged to it", host.log());
     assert!(ended && log.contains(why), "{log}");
@@ -186,8 +191,8 @@ fn a_session_that_uses_more_time_than_it_is_charged_ends() {
     other.wait().unwrap();
 }
 
-/// The driver frees what a worker has used when the last of its descriptors is closed. A worker may
-/// have passed some to another process, so that the memory outlives the worker.
+/// The driver frees a worker's memory when the last file descriptor for it is closed. A worker may
+/// have passed descriptors to another process. In that case, the memory outlives the worker.
 #[test]
 fn a_vm_ends_for_what_its_ended_worker_has_left() {
     const LEFT: u64 = 1 << 30;
@@ -198,7 +203,8 @@ fn a_vm_ends_for_what_its_ended_worker_has_left() {
     let restarts = || shown(A, "stats")["device_restarts"].as_u64().unwrap();
     let reserved = || host.ask(&["gpu", "ls"])[0]["memory_reserved"].as_u64().unwrap();
     let before = reserved();
-    // Returns the worker of a program that has ended, once the driver has reported it.
+    // Runs a program and kills it. NVML reports the memory of its worker even after the worker has
+    // exited. Returns the worker's process ID.
     let end_one = |nvml: &mut Nvml| {
         let (mut program, _) = host.spawn(A, "spin", &["loop"]);
         let worker = host.workers(A)[0];
@@ -210,7 +216,8 @@ fn a_vm_ends_for_what_its_ended_worker_has_left() {
         worker
     };
 
-    // The VM's device process has the descriptors.
+    // First case: the VM's device process holds the descriptors, so restarting that process frees
+    // the memory.
     let first = end_one(&mut nvml);
     let why = format!("the driver still reports worker {first} of VM 'a'");
     let reported = || host.log().contains(&why);
@@ -223,7 +230,8 @@ fn a_vm_ends_for_what_its_ended_worker_has_left() {
     assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
     assert_eq!(shown(A, "state"), json!("running"), "{}", host.log());
 
-    // Another program has them.
+    // Second case: another program holds the descriptors, so the memory isn't freed when the device
+    // process ends.
     let ended = eventually(Duration::from_secs(60), || host.workers(A).is_empty());
     assert!(ended, "{}", host.log());
     let second = end_one(&mut nvml);

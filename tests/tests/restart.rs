@@ -1,4 +1,4 @@
-//! A restart of vcudad beside a spawner that outlives it.
+//! Tests restarts of vcudad while its spawner, which was started separately, continues to run.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,8 @@ use virtio_cuda_tests::{A, B, Host, eventually};
 fn programs_continue_and_their_memory_stays_charged() {
     let mut host = Host::start_beside_spawner(&vms(), 60);
     let mut programs = Programs::start(&host);
-    // After one second without vcudad, the spawner closes all gates, so cover that, too.
+    // The last restart happens after more than a second, because the spawner closes all gates after
+    // one second without vcudad.
     for without in [Duration::ZERO, Duration::ZERO, Duration::from_millis(1500)] {
         assert!(host.kill_broker(libc::SIGTERM).success(), "{}", host.log());
         std::thread::sleep(without);
@@ -47,7 +48,8 @@ fn sessions_end_if_vcudad_does_not_return() {
     assert!(host.run(A, "vectoradd", &[]).status.success());
 }
 
-/// vcudactl must fail immediately. If it waited for vcudad, vcudad would only seem to be slow.
+/// If vcudad is stopped or not running, vcudactl must fail at once and say so. If it waited for a
+/// response, vcudad would only seem to be slow.
 #[test]
 fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
     let mut host = Host::start_beside_spawner(&[A, B], 60);
@@ -58,8 +60,7 @@ fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
     };
     signal("-STOP");
     let (code, text) = host.refused(&["vm", "ls"]);
-    // Continue vcudad before checking the result. Otherwise, it would remain stopped if a check
-    // fails.
+    // Continue vcudad before the checks, because it would remain stopped if a check failed.
     signal("-CONT");
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains(&format!("kill -CONT {pid}")), "{text}");
@@ -70,19 +71,20 @@ fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("vcudad isn't running; the sessions of its VMs end in "), "{text}");
     }
-    // While it's just being restarted, requests wait.
+    // During the restart of vcudad, requests wait until it responds.
     host.start_broker();
     host.ask(&["vm", "ls"]);
 }
 
-/// cloud-hypervisor connects again as soon as its connection has ended. It gives up the device if
-/// the next connection ends, too, but tries again if the connection is refused.
+/// Checks that after `kill`, the VM's socket accepts no connection that would end at once.
+/// cloud-hypervisor connects again as soon as its connection has ended. If that connection is
+/// refused, it tries again, but if the connection is accepted and ends, it gives up the device.
 fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
     let mut host = Host::start_beside_spawner(&[A, B], 1);
     let socket = host.socket(A);
     let mut connection = UnixStream::connect(&socket).unwrap();
-    // vcudad accepts connections in order, so once the program is connected, `connection` has been
-    // accepted, too.
+    // vcudad accepts connections in order. This program's connection has been accepted, so
+    // `connection` has been, too.
     assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
     let next = std::thread::spawn(move || {
         let _ = connection.read(&mut [0]);
@@ -101,8 +103,8 @@ fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
 fn no_vmm_connects_to_a_socket_that_is_about_to_close() {
     ends_without_accepting_others(|host| assert!(host.kill_broker(libc::SIGTERM).success()));
     ends_without_accepting_others(|host| assert!(host.end().success()));
-    // If the spawner is killed, the result could depend on the order in which the kernel closes the
-    // sockets of its processes, so try this several times.
+    // If the spawner is killed, the kernel closes the sockets of its processes in an order that may
+    // vary, so repeat the test.
     for _ in 0..20 {
         ends_without_accepting_others(Host::kill_spawner);
     }
@@ -113,8 +115,8 @@ fn programs_continue_after_vcudad_was_killed() {
     let mut host = Host::start_beside_spawner(&vms(), 60);
     let mut programs = Programs::start(&host);
     for without in [Duration::ZERO, Duration::ZERO, Duration::from_millis(1500)] {
-        // Wait until the broker has handled the ends of the programs that read the free memory. If
-        // the broker were killed while it handles a message of a device process, that device's
+        // Wait until the broker has handled the end of the programs that have read the free memory.
+        // If the broker were killed while it handles a message of a device process, that device's
         // sessions would end.
         std::thread::sleep(Duration::from_millis(500));
         host.kill_broker(libc::SIGKILL);
@@ -127,9 +129,10 @@ fn programs_continue_after_vcudad_was_killed() {
     assert!(!host.control().exists() && !host.socket(A).exists());
 }
 
-/// The time to write the whole record grows with the number of VMs and sessions, so a guest must
-/// not be able to cause that. vcudad only appends lines to it for the guest's sessions. After a
-/// restart of vcudad, the sessions in such lines continue, too.
+/// Checks that vcudad doesn't write its whole record because of a guest's actions. The time for
+/// that grows with the number of VMs and sessions, so a guest could slow down vcudad. For sessions,
+/// vcudad only appends lines to the record. After a restart of vcudad, the sessions in these lines
+/// must continue, too.
 #[test]
 fn guests_only_add_to_the_record() {
     let mut host = Host::start_beside_spawner(&[A, B], 60);
@@ -144,7 +147,8 @@ fn guests_only_add_to_the_record() {
     let refused = || host.ask(&["vm", "show", A.name])["stats"]["refused"]["sessions_max"].as_u64();
     assert!(refused() >= Some(20), "{}", host.ask(&["vm", "show", A.name]));
     assert_eq!(host.record(), record);
-    // Wait until no message of A's device is being handled, which would end it.
+    // Wait until vcudad has handled all messages of A's device process. Killing vcudad while it
+    // handles one would end that device's sessions.
     std::thread::sleep(Duration::from_millis(500));
     let before = refused();
     host.kill_broker(libc::SIGKILL);
@@ -160,8 +164,8 @@ fn guests_only_add_to_the_record() {
     assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
 }
 
-/// vcudad is killed at random moments, while programs start, allocate memory and end. Each program
-/// gets either the right result or an error, and nothing stays behind.
+/// Kills vcudad at random moments, while programs start, allocate memory, and end. Each program
+/// must get either the right result or an error, and nothing may be left over.
 #[test]
 fn no_memory_stays_charged_and_new_programs_work_wherever_vcudad_was_killed() {
     let mut host = Host::start_beside_spawner(&[A, B], 60);
@@ -187,14 +191,15 @@ fn no_memory_stays_charged_and_new_programs_work_wherever_vcudad_was_killed() {
             assert!(eventually(Duration::from_secs(60), ended), "a program hangs\n{}", host.log());
             failed += u32::from(!program.wait().unwrap().success());
         }
-        // The end of B's session has long been handled before vcudad is killed again.
+        // Run the program in B first, so that vcudad has handled the end of B's session long before
+        // it's killed again.
         for vm in [B, A] {
             assert!(host.run(vm, "vectoradd", &[]).status.success(), "{}", host.log());
         }
     }
     println!("{failed} of 60 programs got an error");
-    // Killing vcudad while it handles a message of a VM's device process ends the VM's sessions.
-    // But no program in this VM was starting or ending, so this VM's program must continue.
+    // Killing vcudad while it handles a message of a VM's device process ends the VM's sessions. No
+    // program in VM B was starting or ending at that time, so this program must continue.
     assert!(long.try_wait().unwrap().is_none(), "{}", host.log());
     drop(long.stdin.take());
     assert!(long.wait().unwrap().success(), "{}", host.log());
@@ -235,7 +240,8 @@ fn only_the_spawners_user_may_connect_to_it() {
     if !is_root() {
         return eprintln!("skipped: not root");
     }
-    // Even if somebody has changed its permissions.
+    // The spawner must check the user itself, in case somebody has changed the permissions of its
+    // socket.
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     let connect = || {
         let script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \

@@ -1,9 +1,9 @@
-//! The number of calls for which a program waits for the host. Each costs tens of microseconds in a
-//! VM, so it must not grow unnoticed.
+//! Checks the number of calls for which a program waits for the host. Each of these calls costs
+//! tens of microseconds in a VM, so an increase must not go unnoticed.
 
 use virtio_cuda_tests::{A, Host};
 
-/// Programs, with the number of calls that wait. A smaller number is an improvement: lower it here.
+/// Programs, each with the number of calls that wait. If a change reduces a number, lower it here.
 const WORKLOADS: &[(&str, u64)] = &[
     ("vectoradd", 14),
     ("saxpy", 12),
@@ -11,7 +11,7 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("reduction", 14),
     ("scan", 16),
     ("transpose", 12),
-    // A copy to the device waits for the kernels before it, as with NVIDIA's driver.
+    // As with NVIDIA's driver, a copy to the device waits for the kernels before it.
     ("constant", 17),
     ("streams", 35),
     ("events", 26),
@@ -19,12 +19,13 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("manykernels", 58),
 ];
 
-/// The cost of an entry point's calls in a conformance case.
+/// The maximum cost of all calls of an entry point in one conformance case.
 struct Cost {
     case: &'static str,
     entry_point: &'static str,
     calls: u64,
-    /// The maximum number of calls that wait for a reply, and of those that only send commands.
+    /// The maximum number of calls that wait for a reply. `posted` is that of calls that only send
+    /// a command.
     waited: u64,
     posted: u64,
     /// The maximum size of all commands and replies together, in bytes.
@@ -32,8 +33,8 @@ struct Cost {
 }
 
 const COSTS: &[Cost] = &[
-    // Calls for four different maps wait, and so do 50 calls with errors, which the guest library
-    // doesn't remember.
+    // The calls that wait are one for each of four different maps, and 50 that fail, because the
+    // guest library doesn't cache errors.
     Cost {
         case: "tensor_map::equal_descriptions_have_equal_maps",
         entry_point: "cuTensorMapEncodeTiled",
@@ -42,8 +43,8 @@ const COSTS: &[Cost] = &[
         posted: 0,
         bytes: 12_608,
     },
-    // 34 allocations wait because they are too long for slabs. The others wait only if they need
-    // another slab; each combination of flags has its own.
+    // 34 allocations wait because they are too large for slabs. The others wait only if they need a
+    // new slab. Each combination of flags has its own slabs.
     Cost {
         case: "host_memory::small_allocations_of_host_memory_are_separate",
         entry_point: "cuMemHostAlloc",
@@ -60,8 +61,8 @@ const COSTS: &[Cost] = &[
         posted: 0,
         bytes: 464,
     },
-    // Half of the calls set parameters that the node already has, so the guest library sends
-    // nothing.
+    // Half of the calls set parameters that the node already has. For these, the guest library
+    // sends nothing.
     Cost {
         case: "graph_kernel::many_nodes_are_changed_between_launches",
         entry_point: "cuGraphExecKernelNodeSetParams_v2",
@@ -88,7 +89,8 @@ fn entry_points_cost_no_more_than_before() {
             .flat_map(str::split_whitespace)
             .filter_map(|column| column.parse().ok())
             .collect();
-        // Only the numbers of calls and bytes are integers, so the times aren't parsed.
+        // Parse only the columns with numbers of calls and of bytes, because the columns with times
+        // aren't integers.
         let [has_waited, has_posted, local, has_bytes] = columns[..] else {
             panic!("{case}: no row for {entry_point} in\n{table}")
         };
@@ -114,7 +116,8 @@ fn programs_wait_for_the_host_no_more_often_than_before() {
         let output = host.command(A, program, &[]).env("VIRTIO_CUDA_STATS", "1").output().unwrap();
         let table = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{program}: {table}\n{}", host.log());
-        // The columns of the last row: waited, posted, and local calls, each with their time.
+        // The last row contains the numbers of waited, posted, and local calls, each followed by
+        // their time.
         let totals = table.lines().find_map(|line| line.strip_prefix("total "));
         let waited =
             totals.and_then(|columns| columns.split_whitespace().next()?.parse::<u64>().ok());

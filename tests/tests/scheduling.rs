@@ -1,5 +1,6 @@
-//! If a worker stops during its window or never yields the GPU, its session ends, and the other VM
-//! continues. A paused VM leaves the GPU, and continues where it was.
+//! Tests scheduling. If a worker stops during its window or never yields the GPU, its session must
+//! end, and the other VM must continue. A paused VM must leave the GPU, and later continue where it
+//! was.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -23,7 +24,7 @@ fn number(stats: &Value, pointer: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {pointer} in {stats}"))
 }
 
-/// Returns whether a VM's program is still launching kernels.
+/// Returns whether a VM's program launches further kernels.
 fn goes_on(host: &Host, vm: Vm) -> bool {
     let launches = || number(&stats(host, vm), "/activity/launches");
     let before = launches();
@@ -62,7 +63,7 @@ fn a_worker_that_stops_loses_the_gpu_and_its_session_and_the_other_vm_continues(
     assert!(host.log().contains("its heartbeat stopped"), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);
-    // The worker's memory has been freed, and the VM can start programs again.
+    // The memory of the stopped worker was freed, so the VM can start programs again.
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
@@ -78,14 +79,14 @@ fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_continu
     let says = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{output:?}\n{}", host.log());
     assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
-    // The timeout is counted even though the program exited immediately.
+    // The timeout must be counted, even though the program exited immediately after it.
     let timeouts = |vm| number(&stats(&host, vm), "/gpus/0/kernel_timeouts");
     assert_eq!((timeouts(A), timeouts(B)), (1, 0), "{}", host.log());
-    // The endless kernel ended when its worker was killed.
+    // The endless kernel has ended, because its worker was killed.
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);
-    // Kernels that don't exceed the timeout still run.
+    // Kernels that are shorter than the timeout still run.
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
 }
@@ -98,10 +99,12 @@ fn a_kernel_that_never_ends_is_evicted_for_other_vms_and_continues() {
     let evictions = |vm| number(&stats(&host, vm), "/gpus/0/evictions");
     assert!(eventually(NEVER, || evictions(A) >= 3), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
-    // Each eviction but the last was followed by a return.
+    // The kernel must return to the GPU between evictions, so the VM had a window for each
+    // eviction.
     let windows = |vm| number(&stats(&host, vm), "/gpus/0/windows");
     assert!(windows(A) >= 3, "{}", host.log());
-    // A program that is killed while its kernel is off the GPU leaves nothing behind.
+    // A program is killed while its kernel is off the GPU. Its worker must exit, and the VM must
+    // still work.
     end_running(&host, endless);
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     let again = host.run(A, "vectoradd", &[]);
@@ -117,7 +120,7 @@ fn a_kernel_behind_a_host_function_that_returns_late_is_evicted_too() {
     assert!(goes_on(&host, B), "{}", host.log());
     let of_a = |key| number(&stats(&host, A), key);
     assert_eq!(of_a("/gpus/0/evictions"), 0, "it waits for the host\n{}", host.log());
-    // The kernel begins while B has the GPU.
+    // Let the host function return, so that the kernel begins while B has the GPU.
     drop(late.stdin.take());
     let before = of_a("/gpus/0/windows");
     assert!(eventually(NEVER, || of_a("/gpus/0/evictions") >= 3), "{}", host.log());
@@ -140,7 +143,7 @@ fn state(host: &Host, vm: Vm) -> String {
     host.ask(&["vm", "show", vm.name])["state"].as_str().unwrap().to_owned()
 }
 
-/// Waits until a VM does nothing on the GPU: it gets no more windows and isn't charged.
+/// Waits until a VM uses no GPU: it gets no more windows, and isn't charged for GPU time or copies.
 fn is_off(host: &Host, vm: Vm) -> bool {
     let used = || {
         let stats = stats(host, vm);
@@ -159,7 +162,7 @@ fn a_pause_longer_than_its_timeout_does_not_end_an_evicted_kernel() {
     let mut command = host.command(A, "spin", &["hold=64", "forever"]);
     let mut endless = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let windows = || number(&stats(&host, A), "/gpus/0/windows");
-    // When it has used this much time, its kernel is running.
+    // After this much GPU time, the program's kernel is running.
     let gpu_ns = || number(&stats(&host, A), "/gpus/0/gpu_ns");
     assert!(eventually(NEVER, || gpu_ns() > 300_000_000), "{}", host.log());
     let before = windows();
@@ -168,7 +171,7 @@ fn a_pause_longer_than_its_timeout_does_not_end_an_evicted_kernel() {
     assert_eq!(state(&host, A), "paused");
     assert!(is_off(&host, A), "{}", host.log());
     assert_eq!(evictions(), 1, "{}", host.log());
-    // While A is paused, B has the GPU to itself.
+    // While A is paused, B can use the GPU all the time.
     let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
     assert!(goes_on(&host, B), "{}", host.log());
     std::thread::sleep(Duration::from_secs(8));
@@ -178,7 +181,8 @@ fn a_pause_longer_than_its_timeout_does_not_end_an_evicted_kernel() {
     post(&host, "/v1/vms/a/resume");
     assert_eq!(state(&host, A), "running");
     assert!(eventually(NEVER, || windows() > before), "{}", host.log());
-    // On the GPU, its time counts.
+    // As soon as A is resumed, the kernel's time on the GPU counts again, so the kernel reaches its
+    // timeout.
     let output = endless.wait_with_output().unwrap();
     let says = String::from_utf8_lossy(&output.stderr);
     assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
@@ -195,7 +199,7 @@ fn programs_of_a_paused_vm_wait_and_complete() {
     post(&host, "/v1/vms/a/pause");
     post(&host, "/v1/vms/a/pause");
     assert!(is_off(&host, A), "{}", host.log());
-    // A session that starts now can do anything but work on the GPU.
+    // A session that starts while the VM is paused can do anything except work on the GPU.
     let mut new = host.command(A, "vectoradd", &[]).stdout(Stdio::piped()).spawn().unwrap();
     let sessions = || number(&stats(&host, A), "/sessions");
     assert!(eventually(NEVER, || sessions() == 2), "{}", host.log());
@@ -208,7 +212,7 @@ fn programs_of_a_paused_vm_wait_and_complete() {
     host.ask(&["vm", "resume", A.name]);
     assert!(new.wait().unwrap().success(), "{}", host.log());
     assert!(goes_on(&host, A), "{}", host.log());
-    // The program checks what all of its kernels have counted.
+    // End the program, which checks that all of its kernels have run.
     drop(running.stdin.take());
     assert!(running.wait().unwrap().success(), "{}", host.log());
     end_running(&host, other);
@@ -228,7 +232,7 @@ fn the_worker_of_a_program_that_ends_waits_for_a_window_but_not_for_long() {
     host.ask(&["vm", "pause", A.name]);
     let since = Instant::now();
     end_running(&host, program);
-    // A paused VM gets no window.
+    // The VM is paused, so its worker gets no window and must exit without one.
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     assert!(since.elapsed() >= Duration::from_millis(500), "{:?}", since.elapsed());
 }
@@ -257,7 +261,7 @@ fn a_paused_vm_stays_paused_after_a_restart_and_can_be_removed() {
     assert_eq!((state(&host, A), waits.try_wait().unwrap()), ("paused".into(), None));
     host.ask(&["vm", "resume", A.name]);
     assert!(waits.wait().unwrap().success(), "{}", host.log());
-    // A VM is removed with sessions that wait.
+    // Remove a VM while one of its sessions waits for the GPU.
     let mut waits = host.command(B, "vectoradd", &[]);
     let mut waits = waits.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(eventually(NEVER, || number(&stats(&host, B), "/sessions") == 1), "{}", host.log());

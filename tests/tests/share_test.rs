@@ -1,4 +1,5 @@
-//! `vcudactl test` runs a program on a VM's share, or says why none can run.
+//! Tests `vcudactl test`, which runs a program in a VM's share of a GPU, or says why no program can
+//! run.
 
 use std::path::Path;
 use std::process::Output;
@@ -7,7 +8,7 @@ use host_test_support::Guest;
 use serde_json::{Value, json};
 use virtio_cuda_tests::{A, B, Host, Vm, roomy};
 
-/// A VM whose quota has no room for the program.
+/// A VM whose quota is too small for the program.
 const TINY: Vm = Vm { name: "tiny", memory_max: "2M", uid: 61_303 };
 const STEPS: [&str; 8] =
     ["connect", "session", "allocate", "copy", "load", "launch", "verify", "free"];
@@ -16,7 +17,7 @@ fn test(host: &Host, words: &[&str]) -> Output {
     host.vcudactl(&[&["test"], words].concat()).output().unwrap()
 }
 
-/// Tests a VM, which must fail. Returns the steps that were done, and the message.
+/// Runs `vcudactl test`, which must fail. Returns the steps that were done, and the error message.
 fn fails(host: &Host, words: &[&str]) -> (Vec<String>, String) {
     let output = test(host, words);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8(output.stderr));
@@ -48,7 +49,7 @@ fn the_program_runs_as_a_session_of_the_vm_under_its_quotas() {
     assert_eq!(stats["sessions_total"], json!(1));
     assert!(stats["activity"]["launches"].as_u64().unwrap() >= 1, "{stats}");
 
-    // A program in the VM uses the only session.
+    // Start a program in the VM, which uses the only session that the VM may have.
     let (mut program, _) = host.spawn(a, "spin", &["hold=1", "idle"]);
     let (done, err) = fails(&host, &["a"]);
     assert_eq!(done, ["connect"]);
@@ -58,7 +59,7 @@ fn the_program_runs_as_a_session_of_the_vm_under_its_quotas() {
 
     let (_, err) = fails(&host, &["tiny"]);
     assert!(err.contains("of memory.max (2M) on GPU") && err.contains("--memory-max"), "{err}");
-    // The guest library's message has the limit, too.
+    // The message of the guest library also contains the limit that was reached.
     assert!(err.contains("0 of 2 MiB on GPU 0 (the host's setting memory.max)"), "{err}");
     assert!(!err.contains("memory.session_max"), "{err}");
     let (_, err) = fails(&host, &[B.name]);
@@ -83,8 +84,8 @@ fn a_vm_that_cannot_run_a_program_is_explained() {
     let (_, err) = fails(&host, &["a", "--libcuda", "/etc/hostname"]);
     assert!(err.contains("step 'connect'"), "{err}");
 
-    // Connect a front end whose memory can be truncated, as QEMU's can be with memory-backend-file.
-    // The device then accepts no other one.
+    // Connect a front end whose memory isn't sealed, so that it can be truncated. QEMU's memory is
+    // like that with memory-backend-file. The device then accepts no other front end.
     let mut only = Guest::connect_unsealed(&host.socket(B));
     only.set_up().unwrap();
     let (done, err) = fails(&host, &["b"]);
@@ -107,8 +108,8 @@ fn a_vm_that_cannot_run_a_program_is_explained() {
     assert!(err.contains("is stopped (by SIGSTOP"), "{err}");
 }
 
-/// `vcudactl test` runs the program without root's privileges, because the VM may control the other
-/// end of the socket.
+/// `vcudactl test` must drop root's privileges, because the VM may control the other end of the
+/// socket.
 #[test]
 fn the_program_has_no_more_than_the_sockets_group() {
     if !Path::new("/proc/self")

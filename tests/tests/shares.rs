@@ -1,7 +1,7 @@
-//! compute.weight and compute.max, and memory accounting under load. On softgpu, the kernels sleep,
-//! so that they take the same time on a busy machine, and every rate is compared with a reference
-//! measured at the same time. The bounds are still wide, because launches take CPU time.
-//! tests/gpu/quotas.sh checks narrow bounds on a GPU.
+//! Tests compute.weight, compute.max, and the memory accounting under load. On softgpu, the kernels
+//! sleep, so that they take the same time on a busy machine, and every rate is compared with a
+//! reference that is measured at the same time. The bounds are still wide, because launches take
+//! CPU time. tests/gpu/quotas.sh checks narrow bounds on a GPU.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Output, Stdio};
@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use virtio_cuda_tests::{A, B, Host, Vm};
 
-/// How long after the start signal the programs begin to count their work.
+/// Time between the start signal and the start of the measurement in the programs.
 const LEAD: Duration = Duration::from_secs(2);
 
-/// A program that saturates a VM's GPU for some seconds, beginning at a start time that it reads
-/// from standard input.
+/// A program that saturates a VM's GPU for some seconds. It begins at the time that it reads from
+/// standard input.
 struct Load<'h> {
     host: &'h Host,
     child: Child,
@@ -22,7 +22,7 @@ struct Load<'h> {
 }
 
 impl<'h> Load<'h> {
-    /// Prepares a load of kernels that take a millisecond each.
+    /// Prepares a load that consists of kernels of one millisecond.
     fn kernels(host: &'h Host, vm: Vm, seconds: &str) -> Self {
         Self::prepare(host, vm, seconds, &["--asleep", "1", "--kernel-us", "1000"])
     }
@@ -31,7 +31,7 @@ impl<'h> Load<'h> {
         Self::prepare(host, vm, seconds, &["--mode", "copies", "--rate", "1"])
     }
 
-    /// Starts the program and waits until it's ready.
+    /// Starts the program and waits until it's ready to read the start time.
     fn prepare(host: &'h Host, vm: Vm, seconds: &str, args: &[&str]) -> Self {
         let size = ["--blocks", "1", "--threads", "32", "--wait", "poll"];
         let when = ["--start-at", "stdin", "--seconds", seconds];
@@ -57,7 +57,7 @@ impl<'h> Load<'h> {
     }
 }
 
-/// Makes all loads start to count work at the same time, and returns that time.
+/// Makes all loads start their measurement at the same time, and returns that time.
 fn start(loads: &mut [&mut Load<'_>]) -> SystemTime {
     let at = SystemTime::now() + LEAD;
     let nanoseconds = at.duration_since(UNIX_EPOCH).unwrap().as_nanos();
@@ -75,14 +75,14 @@ fn succeeded(host: &Host, child: Child) -> String {
     String::from_utf8(stdout).unwrap()
 }
 
-/// Returns a number from a report.
+/// Returns the number with this name from a report.
 fn number(text: &str, name: &str) -> f64 {
     let at = text.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("no {name} in {text}"));
     let value = text[at + name.len() + 3..].split([',', '}']).next().unwrap_or_default();
     value.parse().unwrap()
 }
 
-/// Returns the work per 100 ms from a report.
+/// Returns the work that was done in each period of 100 ms, from a report.
 fn bins(text: &str) -> Vec<f64> {
     let list = text.split("\"per_100ms\":[").nth(1).unwrap().split(']').next().unwrap();
     list.split(',').map(|value| value.parse().unwrap()).collect()
@@ -106,14 +106,15 @@ fn two_vms_that_saturate_share_the_gpu_by_weight() {
 
 #[test]
 fn a_vm_gets_no_more_than_its_cap_even_if_the_gpu_is_idle() {
-    // The reference is an uncapped VM under another vcudad, measured at the same time.
+    // For comparison, run a VM without a cap under another vcudad, at the same time.
     let (host, other) = (Host::start_with(&[(A, "compute.max = \"25%\"")]), Host::start(&[B]));
     let (mut capped, mut free) = (Load::kernels(&host, A, "3"), Load::kernels(&other, B, "3"));
     start(&mut [&mut capped, &mut free]);
     let (capped, free) = (capped.finish(), free.finish());
     let part = 100.0 * number(&capped, "per_second") / number(&free, "per_second");
-    // On a busy machine, work in each of its windows starts late, which costs the capped VM much of
-    // its time, but not the uncapped one. So the lower bound only shows that it isn't starved.
+    // On a busy machine, work starts late in each window. The capped VM loses much of its time to
+    // that, but the uncapped VM doesn't. Therefore, the lower bound only shows that the capped VM
+    // isn't starved.
     assert!((5.0..35.0).contains(&part), "{part}% of 25%\n{}", host.log());
 }
 
@@ -122,7 +123,7 @@ fn a_changed_weight_is_followed_while_both_run() {
     let host = Host::start(&[A, B]);
     let (mut a, mut b) = (Load::kernels(&host, A, "8"), Load::kernels(&host, B, "8"));
     let at = start(&mut [&mut a, &mut b]);
-    // The index of the current 100 ms bin.
+    // Returns the index of the current 100 ms period.
     let now = || at.elapsed().unwrap_or_default().as_millis() as usize / 100;
     std::thread::sleep(LEAD + Duration::from_secs(3));
     let changed_after = now();
@@ -179,7 +180,7 @@ fn a_trace_shows_the_windows_of_two_vms_one_after_another() {
     windows.sort_by(|a, b| time(a, "ts").total_cmp(&time(b, "ts")));
     for pair in windows.windows(2) {
         let end = time(pair[0], "ts") + time(pair[0], "dur");
-        // The times are rounded.
+        // Allow a small overlap, because the times in the trace are rounded.
         assert!(end <= time(pair[1], "ts") + 0.01, "{pair:?}");
     }
     for vm in [A, B] {
@@ -198,7 +199,8 @@ fn copies_continue_while_another_vm_has_the_gpu() {
     }
     let stats = host.ask(&["vm", "show", B.name])["stats"]["gpus"][0].clone();
     let of = |name: &str| stats[name].as_u64().unwrap() as f64;
-    // Copies usually run outside of windows. Some run in windows, when the other VM has no work.
+    // Copies usually run outside of windows. Some of them run in windows, when the other VM has no
+    // work. So at least a quarter of the time must be that of copies outside of windows.
     let (copied, all) = (of("copied_ns"), of("gpu_ns"));
     assert!(copied > all / 4.0 && all >= copied, "{stats}\n{}", host.log());
 }
@@ -231,7 +233,8 @@ fn a_capped_program_learns_how_long_it_waited_for_its_turn() {
         let table = String::from_utf8_lossy(&output.stderr).into_owned();
         let totals = table.lines().find_map(|line| line.strip_prefix("total ")).unwrap();
         let columns = totals.split_whitespace().map(|column| column.parse::<f64>().unwrap());
-        // The time that calls waited for the GPU's work, and for the VM's turn.
+        // The columns with the time for which calls waited for work on the GPU, and with the time
+        // for which they waited for the VM's turn.
         let columns: Vec<f64> = columns.skip(6).take(2).collect();
         (columns[0], columns[1], table)
     };

@@ -1,5 +1,5 @@
-//! Tests memory that processes of a VM share (CUDA IPC): it is charged to the VM once, until the
-//! last process has closed it, and processes of other VMs can't open it.
+//! Tests memory that several processes of a VM share (CUDA IPC). It is charged to the VM once,
+//! until the last process has closed it. Processes of other VMs can't open it.
 
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually, roomy};
 /// The size of the memory that the exporter shares, in bytes.
 const BYTES: u64 = 4 << 20;
 
-/// A guest process that plays a role of the conformance cases.
+/// A guest process that plays a peer role of the conformance cases.
 struct Peer {
     child: Child,
     channel: UnixStream,
@@ -35,7 +35,7 @@ impl Peer {
         Self { child, channel }
     }
 
-    /// Starts a process that exports memory. Returns the handle of the memory, too.
+    /// Starts a process that exports memory. Returns the process and the handle of the memory.
     fn exporter(host: &Host, vm: Vm) -> (Self, [u8; 64]) {
         let mut peer = Self::start(host, vm, "ipc::exporter");
         let mut handle = [0; 64];
@@ -45,24 +45,25 @@ impl Peer {
         (peer, handle)
     }
 
-    /// Starts a process that opens memory and keeps it open.
+    /// Starts a process that opens the memory with this handle and keeps it open.
     fn holder(host: &Host, vm: Vm, handle: [u8; 64]) -> Self {
         let mut peer = Self::start(host, vm, "ipc::holder");
         peer.channel.write_all(&handle).unwrap();
         peer
     }
 
-    /// Waits until the process has come to its next step.
+    /// Waits until the process has reached its next step.
     fn wait(&mut self) -> std::io::Result<()> {
         self.channel.read_exact(&mut [0])
     }
 
-    /// Lets the process come to its end, and returns its exit status and its messages.
+    /// Lets the process finish. Returns whether it succeeded, and its messages.
     fn end(mut self) -> (bool, String) {
         let _ = self.channel.write_all(&[1]);
         let output = self.child.wait_with_output().unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
-        // Remove the lines that count calls. They are for the runner of the conformance cases.
+        // Remove the lines with counts of calls. They are meant for the runner of the conformance
+        // cases.
         let messages: Vec<_> = text.lines().filter(|line| !line.starts_with('\u{1}')).collect();
         (output.status.success(), messages.join("\n"))
     }
@@ -86,7 +87,7 @@ fn shared_memory_is_charged_once_until_the_last_process_has_closed_it() {
     let settles = |expected| eventually(Duration::from_secs(20), || used() == expected);
     assert!(settles(mib + 2 * context), "{} MiB are in use", used());
     let (last, mut killed) = (holders.remove(0), holders.remove(0));
-    // A process that is killed closes the memory, too.
+    // Killing a process that has the memory open also closes the memory.
     killed.child.kill().unwrap();
     killed.child.wait().unwrap();
     assert!(settles(mib + context), "{} MiB are in use", used());
@@ -110,7 +111,8 @@ fn a_handle_is_worth_nothing_in_another_vm() {
     assert_eq!(exporter.end(), (true, String::new()));
 }
 
-/// Covers what the other tests here don't: pools, descriptors, and events.
+/// Runs conformance cases to cover what the other tests in this file don't: pools, exported file
+/// descriptors, and events.
 #[test]
 fn the_cases_of_sharing_pass_in_a_vm_and_leave_nothing_charged() {
     let (vm, _) = roomy(A);
@@ -129,9 +131,9 @@ fn the_cases_of_sharing_pass_in_a_vm_and_leave_nothing_charged() {
     assert!(settled, "{} MiB are free, not {free}", host.memory(vm).0);
 }
 
-/// The driver reports shared memory for only one of the processes that hold it, but each session is
-/// charged for all of it. So a session could use as much memory again without exceeding its own
-/// charge. Only the sum over all of the VM's sessions shows that.
+/// The driver reports shared memory for only one of the processes that have it open, but each
+/// session is charged for all of it. A session could therefore allocate the same amount again
+/// without exceeding its own charge. Only the sum over all of the VM's sessions reveals that.
 #[test]
 fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
     let (vm, _) = roomy(A);
@@ -164,9 +166,9 @@ fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
     other.wait().unwrap();
 }
 
-/// Starts a program in VM A, for whose worker the fake NVML reports memory, and then has NVML
-/// report memory that belongs to no process, as for exported memory that its creator has released.
-/// Returns the program.
+/// Starts a program in VM A, for whose worker the fake NVML reports memory. After that, makes NVML
+/// report memory that belongs to no process. A driver does that for exported memory that its
+/// creator has released. Returns the program.
 fn hide_memory(host: &mut Host, nvml: &mut Nvml) -> Child {
     let (program, _) = host.spawn(A, "spin", &["loop"]);
     nvml.say(&format!("process 0 {} 1", host.workers(A)[0]));
@@ -184,8 +186,8 @@ fn memory_that_is_reported_for_no_process_is_found() {
     let mut nvml = Nvml::install(&mut host, &[A, B]);
     let (mut other, _) = host.spawn(B, "spin", &["loop"]);
     let mut program = hide_memory(&mut host, &mut nvml);
-    // The hidden memory may belong to either VM, even after B's worker has ended, because B's
-    // device process may have its descriptor. So neither VM may be ended.
+    // The hidden memory may belong to either VM, so neither may be ended. That includes VM B after
+    // its worker has ended, because B's device process may hold a descriptor of the memory.
     other.kill().unwrap();
     other.wait().unwrap();
     let ended = || host.workers(B).is_empty();

@@ -1,5 +1,5 @@
-//! After a kill -9 of a guest process, a worker, or a VM, other sessions continue, and the memory
-//! is freed within a second.
+//! Checks that after a kill -9 of a guest process, a worker, or a VM, other sessions continue, and
+//! the memory is freed within a second.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
@@ -16,7 +16,7 @@ fn idle_memory(host: &Host) -> (u64, u64) {
 }
 
 /// Returns whether a condition becomes true within a second. The last check must begin within that
-/// time, but may take longer: it may start a program, which is slow on a busy machine.
+/// second, but may end later, because it may start a program, which is slow on a busy machine.
 fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -33,8 +33,8 @@ fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
 
 /// Checks that VM A's free memory is back at `idle` MiB within a second.
 fn freed_within_a_second(host: &Host, idle: u64) {
-    // Retry if the device can't be opened: a VM's memory isn't sealed, so the device accepts no
-    // other front end until the VM's connection has ended.
+    // The query fails as long as the ended VM's connection exists, because the VM's memory isn't
+    // sealed, so the device accepts no other front end.
     let freed = within_a_second(|| host.look(A).is_ok_and(|(free, _)| free == idle));
     assert!(freed, "{} of {idle} MiB are free", host.memory(A).0);
 }
@@ -56,7 +56,7 @@ fn kill_9_of_a_guest_process_frees_its_memory_and_leaves_the_others_alone() {
         assert!(held + 512 + 64 <= idle.0);
         kill_9(victim.id() as i32);
         end(victim);
-        // The neighbor still holds its own memory.
+        // The other program in the VM still has its own memory allocated.
         let freed = within_a_second(|| host.memory(A).0 >= held + 512);
         assert!(freed, "{mode}: not free after a second");
         assert!(neighbour.wait().unwrap().success());
@@ -71,7 +71,7 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
     let host = host();
     let idle = idle_memory(&host);
     let (mut victim, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
-    // The workers of earlier queries may still be exiting.
+    // Wait until only one worker is left, because those of earlier queries may still be exiting.
     let mut workers = Vec::new();
     let one = eventually(Duration::from_secs(60), || {
         workers = host.workers(A);
@@ -118,7 +118,7 @@ fn kill_9_of_a_vm_frees_its_processes_memory() {
         .collect();
     assert!(!kernels.is_empty());
     for pid in kernels {
-        // Killing the first process may have ended others, so ignore errors.
+        // Ignore errors: killing one process of the VM may have ended others.
         // SAFETY: kill takes no pointers, and this test started the VM's processes.
         unsafe { libc::kill(pid, libc::SIGKILL) };
     }
@@ -131,8 +131,9 @@ fn kill_9_of_a_vm_frees_its_processes_memory() {
 
 #[test]
 fn ctrl_c_ends_a_program_with_an_endless_kernel() {
-    // Shells start commands in the background with SIGINT ignored, which their children inherit.
-    // SAFETY: the default action isn't a function.
+    // Restore the default action of SIGINT, because shells start background commands with SIGINT
+    // ignored, and children inherit that.
+    // SAFETY: SIG_DFL isn't a handler function.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
     let host = host();
     let idle = idle_memory(&host);
@@ -149,8 +150,7 @@ fn ctrl_c_ends_a_program_with_an_endless_kernel() {
     freed_within_a_second(&host, idle.0);
 }
 
-/// Unlike in the test without a guest, the program waits in the guest driver when it gets the
-/// signal.
+/// In this test, the program runs in a guest, so it waits in the guest driver when it gets SIGINT.
 #[test]
 fn ctrl_c_ends_a_program_with_an_endless_kernel_in_a_vm() {
     let host = host();
@@ -159,7 +159,8 @@ fn ctrl_c_ends_a_program_with_an_endless_kernel_in_a_vm() {
     let output = host
         .uml(A)
         .args(["--timeout", "120"])
-        // If the program ignored SIGINT, the second signal would end it, with exit status 137.
+        // If the program ignored SIGINT, `timeout` would kill it after 20 s, and the exit status
+        // would be 137.
         .args(["--", "timeout", "--preserve-status", "--signal=INT", "--kill-after=20", "3"])
         .arg(spin)
         .args(["hold=512", "forever"])

@@ -1,15 +1,16 @@
-//! Programs don't notice that another version of vcudad takes over in the same process.
+//! Checks that programs don't notice it when another version of vcudad takes over in the same
+//! process.
 
 use std::time::Duration;
 
 use virtio_cuda_tests::continuity::{Programs, vms};
 use virtio_cuda_tests::{Host, eventually};
 
-/// Makes another vcudad take over, and waits until it has.
+/// Makes the broker execute its program file again, and waits until the new vcudad has taken over.
 fn replace(host: &Host) {
     let count = || host.log().matches("vcudad took over").count();
     let before = count();
-    // SAFETY: kill takes no pointers. The broker hasn't been reaped.
+    // SAFETY: kill takes no pointers. The broker hasn't been reaped, so its pid is valid.
     unsafe { libc::kill(host.pid() as i32, libc::SIGUSR2) };
     let taken = eventually(Duration::from_secs(60), || count() > before);
     assert!(taken, "{}", host.log());

@@ -1,4 +1,4 @@
-//! The usage of VMs is kept across restarts of vcudad, and never decreases.
+//! Checks that the usage of VMs is kept across restarts of vcudad, and that it never decreases.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 
 const NEVER: Duration = Duration::from_secs(60);
 
-/// The counters that are kept.
+/// The metrics that vcudad saves across restarts.
 const COUNTERS: [&str; 4] = [
     "gpu_time_seconds_total{",
     "throttled_seconds_total{",
@@ -21,7 +21,7 @@ const COUNTERS: [&str; 4] = [
     "memory_byte_seconds_total{",
 ];
 
-/// Returns the response to a request, or nothing while there is no vcudad.
+/// Sends an HTTP request, and returns the response. Returns `None` if vcudad isn't running.
 fn send(host: &Host, request: &str) -> Option<String> {
     let mut stream = UnixStream::connect(host.control()).ok()?;
     stream.write_all(request.as_bytes()).ok()?;
@@ -30,7 +30,7 @@ fn send(host: &Host, request: &str) -> Option<String> {
     Some(answer)
 }
 
-/// Returns a metric, of a VM unless the name is empty.
+/// Returns the value of a metric. If `vm` isn't empty, it's the value for that VM.
 fn metric(host: &Host, name: &str, vm: &str) -> Option<f64> {
     let mut page = None;
     eventually(NEVER, || {
@@ -49,7 +49,7 @@ fn counters(host: &Host, vm: Vm) -> [f64; 4] {
     COUNTERS.map(|name| metric(host, name, vm.name).unwrap_or_default())
 }
 
-/// Waits until each of a VM's counters is higher, and returns them.
+/// Waits until each of a VM's counters is higher than the given value, and returns the counters.
 fn grown(host: &Host, vm: Vm, than: [f64; 4]) -> [f64; 4] {
     let is_higher = |now: [f64; 4]| now.iter().zip(&than).all(|(now, than)| now > than);
     let mut now = than;
@@ -68,7 +68,7 @@ fn check_not_lower(host: &Host, vm: Vm, than: [f64; 4], when: &str) -> [f64; 4] 
     now
 }
 
-/// Starts programs in two VMs that use the GPU in turns until they are killed.
+/// Starts programs in two VMs. They use the GPU alternately until they are killed.
 fn work(host: &Host) -> [Child; 2] {
     [A, B].map(|vm| host.spawn(vm, "spin", &["hold=64", "loop", "input"]).0)
 }
@@ -80,7 +80,7 @@ fn end(programs: [Child; 2]) {
     }
 }
 
-/// Returns the months, the VMs, and their GPU time.
+/// Returns the month, the VM, and the GPU time in nanoseconds of each row of the usage report.
 fn rows(host: &Host, since: &str) -> Vec<(String, String, u64)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let row =
@@ -109,7 +109,8 @@ fn counters_continue_after_a_restart_and_a_crash() {
     for is_killed in [false, true, true, false] {
         let first = check_not_lower(&host, A, last, "after a start");
         let programs = work(&host);
-        // Usage is saved before it is reported.
+        // vcudad saves usage before it reports it. Therefore, these values must not be lost when
+        // vcudad is killed.
         last = grown(&host, A, first);
         if is_killed {
             host.kill_broker(libc::SIGKILL);
@@ -131,7 +132,7 @@ fn counters_continue_when_another_vcudad_takes_over() {
         let count = || host.log().matches("vcudad took over").count();
         let before = count();
         if signal == libc::SIGUSR2 {
-            // SAFETY: kill takes no pointers. The broker hasn't been reaped.
+            // SAFETY: kill takes no pointers. The broker hasn't been reaped, so its pid is valid.
             unsafe { libc::kill(host.pid() as i32, signal) };
             assert!(eventually(NEVER, || count() > before), "{}", host.log());
         } else {
@@ -168,14 +169,14 @@ fn removed_and_renamed_vms_keep_their_usage() {
         assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
         Vm { name, ..A }
     };
-    // Another name begins at zero.
+    // The usage of a VM with a new name begins at zero.
     let c = add("c");
     assert_eq!(counters(&host, c), [0.0; 4]);
     assert!(host.run(c, "vectoradd", &[]).status.success(), "{}", host.log());
     assert!(eventually(NEVER, || used(&host, "c") > 0), "{}", host.log());
     assert_eq!(used(&host, "a"), of_a);
     assert!(host.vcudactl(&["vm", "rm", "--force", "c"]).status().unwrap().success());
-    // The same name continues.
+    // A VM that is added again under its earlier name continues with the earlier usage.
     add("a");
     check_not_lower(&host, A, before, "after the VM was added again");
     let of_c = used(&host, "c");
@@ -194,7 +195,7 @@ fn usage_goes_to_the_month_in_which_it_was() {
     assert!(eventually(NEVER, || used(&host, "a") > 0));
     let (this_month, ..) = rows(&host, "1970-01").remove(0);
     host.end();
-    // Change the saved month, as if A had used the GPU in an earlier month.
+    // Change the month in the saved file, as if A had used the GPU in an earlier month.
     let text = std::fs::read_to_string(file(&host)).unwrap();
     std::fs::write(file(&host), text.replace(&this_month, "2020-02")).unwrap();
     host.restart(&[A, B]);
@@ -253,7 +254,7 @@ fn a_full_disk_stops_neither_counting_nor_reports() {
     assert!(host.log().contains("cannot save the usage of VMs"), "{}", host.log());
     let warning = host.vcudactl(&["usage"]).output().unwrap().stderr;
     assert!(String::from_utf8(warning).unwrap().contains("could not save usage"));
-    // VMs' settings are in another file, so they can still be saved.
+    // Settings can still be saved, because they are in another file.
     let set = host.vcudactl(&["vm", "set", "a", "--compute-weight", "7"]).status();
     assert!(set.unwrap().success(), "{}", host.log());
     std::fs::remove_file(next).unwrap();
@@ -267,7 +268,8 @@ fn a_full_disk_stops_neither_counting_nor_reports() {
 #[test]
 fn a_disk_that_hangs_delays_reports_but_does_not_prevent_them() {
     let mut host = Host::start(&[A, B]);
-    // Opening a pipe for writing waits until somebody reads from it.
+    // Replace the file by a named pipe. vcudad then hangs when it opens the pipe for writing, until
+    // somebody opens it for reading.
     let next = host.dir().join("state/usage.json.next");
     let _ = std::fs::remove_file(&next);
     assert!(Command::new("mkfifo").args(["-m", "666"]).arg(&next).status().unwrap().success());
@@ -275,7 +277,7 @@ fn a_disk_that_hangs_delays_reports_but_does_not_prevent_them() {
     let first = grown(&host, A, [0.0; 4]);
     let second = grown(&host, A, first);
     assert!(used(&host, "a") > 0 && saving(&host)["saved_ms"].is_null());
-    // A pipe can't be synced, so the write fails.
+    // Open the pipe, so that vcudad continues. A pipe can't be synced, so saving the usage fails.
     let pipe = File::options().read(true).write(true).open(&next).unwrap();
     std::fs::remove_file(next).unwrap();
     assert!(eventually(NEVER, || saving(&host)["failures"].as_u64() > Some(0)), "{}", host.log());

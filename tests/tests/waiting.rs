@@ -1,4 +1,5 @@
-//! vcudad says why each VM waits: in the API and `vm show`, in `top`, and in the metrics.
+//! Checks that vcudad reports why each VM waits: in the API, in `vm show` and `top`, and in the
+//! metrics.
 
 use std::process::Child;
 use std::time::Duration;
@@ -11,7 +12,7 @@ const NEVER: Duration = Duration::from_secs(60);
 
 const C: Vm = Vm { name: "c", memory_max: "1G", uid: 61_303 };
 
-/// Returns why a VM waits according to the API.
+/// Returns the reason for which a VM waits, as the API reports it.
 fn waits_for(host: &Host, vm: Vm) -> Value {
     host.ask(&["vm", "show", vm.name])["stats"]["gpus"][0]["waits_for"].clone()
 }
@@ -22,8 +23,8 @@ fn print(host: &Host, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the reason for which a VM waits according to the metrics. At most one reason may have
-/// the value 1.
+/// Returns the reason for which a VM waits, as the metrics report it. Checks that at most one
+/// reason has the value 1.
 fn measured(host: &Host, vm: Vm) -> Option<String> {
     let page = host.metrics();
     let start = format!("virtio_cuda_waiting{{vm=\"{}\",gpu=\"0\",reason=\"", vm.name);
@@ -36,8 +37,8 @@ fn measured(host: &Host, vm: Vm) -> Option<String> {
     })
 }
 
-/// Waits until the API gives this reason, and then until `vm show`, `top`, and the metrics do. The
-/// VM may stop waiting for a moment between these checks.
+/// Waits until the API reports this reason, and then until `vm show`, `top`, and the metrics report
+/// it, too. Each of these is polled, because the VM may stop waiting for a moment.
 fn shows(host: &Host, vm: Vm, reason: &str, of: Option<Vm>, text: &str) {
     let expected = match of {
         Some(of) => json!({"reason": reason, "vm": of.name}),
@@ -86,7 +87,7 @@ fn a_vm_shows_why_it_waits() {
         assert_eq!(measured(&host, B).as_deref(), Some("paused"));
     }
     shows(&host, B, "paused", None, "paused");
-    // C has the GPU to itself, so it doesn't wait.
+    // VM C doesn't wait any more, because it has the GPU to itself.
     assert!(eventually(NEVER, || waits_for(&host, C).is_null()), "{}", host.log());
     assert_eq!(measured(&host, A), None);
 

@@ -1,5 +1,5 @@
-//! Programs that connect to the VM's socket themselves, as in a container. They must also work with
-//! tools such as address sanitizers, as they do with NVIDIA's library.
+//! Tests programs that connect to the VM's socket themselves, as in a container. They must also
+//! work with tools such as address sanitizers, because they do so with NVIDIA's library.
 
 use std::path::Path;
 use std::process::Command;

@@ -14,7 +14,7 @@ int cuMemHostGetDevicePointer_v2(unsigned long long *to, void *at, unsigned flag
 int cuMemsetD8_v2(unsigned long long at, unsigned char value, size_t size);
 int cuCtxSynchronize(void);
 
-/* NVIDIA's driver needs this, too. */
+/* As with NVIDIA's driver, the sanitizer must not protect the gap in its shadow memory. */
 const char *__asan_default_options(void)
 {
     return "protect_shadow_gap=0:detect_leaks=0:exitcode=9";
