@@ -35,7 +35,7 @@ enum {
 enum { EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
 enum { MAX_GPUS = 16, MAX_PROCESSES = 64, UUID_SIZE = 96 };
 
-// Structures as defined by NVML.
+// Structures that NVML defines.
 struct memory_v2 {
     unsigned version;
     unsigned long long total, reserved, free, used;
@@ -60,7 +60,8 @@ struct gpu {
     char uuid[UUID_SIZE];
     unsigned long long bytes, hidden;
     int lost;
-    // Generation and lanes of the current PCIe link, then of the fastest one. 0 if unknown.
+    // Generation and lanes of the current PCIe link, and then those of the fastest possible link. 0
+    // if unknown.
     unsigned link[4];
     unsigned count;
     struct process processes[MAX_PROCESSES];
@@ -70,11 +71,11 @@ struct gpu {
 struct state {
     unsigned count, events;
     struct gpu gpus[MAX_GPUS];
-    // The requested event, if it exists.
+    // The event with the requested number, if it exists.
     struct event event;
 };
 
-// Handles are numbers starting at 1.
+// Device handles are the GPU's index plus 1, so that they aren't null.
 static void *handle(unsigned gpu) { return (void *)(size_t)(gpu + 1); }
 
 static int is_process(unsigned pid) { return kill((pid_t)pid, 0) == 0 || errno != ESRCH; }
@@ -137,7 +138,7 @@ static void load(struct state *state, unsigned wanted) {
     fclose(file);
 }
 
-// Reads the file and finds a GPU in it.
+// Reads the file, and finds the GPU with a handle in it.
 static int find(struct state *state, void *device, struct gpu **gpu) {
     load(state, ~0u);
     const size_t number = (size_t)device;
@@ -227,7 +228,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
     return SUCCESS;
 }
 
-// No process draws.
+// Returns an empty list, because no process uses graphics.
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned *count,
                                              struct process *processes) {
     struct state state;
@@ -295,7 +296,8 @@ int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *types) {
     return SUCCESS;
 }
 
-// An event set is a bit mask of GPUs. Each event is reported once, by whichever set is waited on.
+// An event set is a bit mask of GPUs. Each event is reported once, by the first wait on a set that
+// contains its GPU.
 int nvmlEventSetCreate(void **set) {
     *set = calloc(1, sizeof(unsigned));
     return SUCCESS;

@@ -14,8 +14,8 @@
 // Ends the program if a CUDA call returns anything but the expected error.
 #define EXPECT_ERROR(call, expected) check_error((call), (expected), #call, __FILE__, __LINE__)
 
-// Ends the program if a condition doesn't hold. The other arguments are a printf format and its
-// arguments.
+// Ends the program if a condition doesn't hold. The arguments after the condition are a printf
+// format and its values.
 #define REQUIRE(condition, ...)                                                                    \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -59,7 +59,8 @@ inline uint64_t checksum(const void *data, size_t bytes) {
     return hash;
 }
 
-// Prints the last line of a successful program. Write `return pass("name");`.
+// Prints the last line of a successful program, and returns its exit status. Use it as `return
+// pass("name");`.
 inline int pass(const char *name) {
     std::printf("%s: PASS\n", name);
     return 0;

@@ -1,11 +1,11 @@
-/* Speed of pageable copies and of pinned host memory, with the CUDA driver API.
+/* Measures the speed of pageable copies and of pinned host memory, with the CUDA driver API.
  *
- *   gcc -O2 -Wall copies.c -o copies -l:libcuda.so.1
- *   ./copies [--quick] [--reps N]
+ * gcc -O2 -Wall copies.c -o copies -l:libcuda.so.1
+ * ./copies [--quick] [--reps N]
  *
- * Each line: name, median, best, 90th percentile; GB/s for copies, microseconds for the others.
- * The copied bytes are checked, and each call's result too: a wrong byte or an error ends the program
- * with status 1.
+ * Each line contains the name, the median, the best value, and the 90th percentile: in GB/s for
+ * copies, and in microseconds for other calls. The program checks the copied bytes and each call's
+ * result. A wrong byte or an error ends the program with status 1.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -63,7 +63,8 @@ static double cpu(void)
 
 static double cpu_at;
 
-/* Prints one line: in GB/s if bytes > 0, otherwise in microseconds, and this process's CPU time. */
+/* Prints one line: the results in GB/s if bytes > 0, otherwise in microseconds, and the CPU time of
+ * this process. */
 static void report(const char *name, double *seconds, int n, size_t bytes)
 {
     double used = (cpu() - cpu_at) / n * 1e6;
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
         verify(to, len, 1, label);
         CHECK(cuMemsetD8_v2(on_gpu, 0, len));
     }
-    /* Both ends at odd addresses. */
+    /* Source and destination at odd addresses. */
     {
         size_t len = 16 * MIB - 4099;
         int n = quick ? 10 : 50;
@@ -208,7 +209,7 @@ int main(int argc, char **argv)
     }
     munmap(to, largest);
 
-    /* Registered memory: register + unregister, and its parts. */
+    /* Registered memory: registering and unregistering it, and the two calls separately. */
     {
         size_t len = 64 * MIB;
         static double up[1000], down[1000], use[1000];

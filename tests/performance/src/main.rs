@@ -1,5 +1,5 @@
-//! Passes calls through a ring as guest and worker do, in one thread and without a driver.
-//! `tests/performance/instructions.sh` counts the instructions of each step.
+//! Passes calls through a ring in the same way as guest and worker, but in one thread and without a
+//! driver. `tests/performance/instructions.sh` counts the instructions of each step.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::hint::black_box;
@@ -11,10 +11,10 @@ use protocol::plain::Plain;
 use protocol::ring::{GuestRing, HostRing, Shared};
 use protocol::uapi::{Cmd, RING_HEADER_BYTES, RING_MIN_BYTES};
 
-/// How often each call is made. The script divides by it.
+/// How often each call is made. The script divides the counted instructions by this number.
 const CALLS: usize = 1000;
 
-/// A ring, and the buffers that its two sides keep.
+/// A ring, and the buffers that its guest side and its host side use.
 struct Path {
     guest: GuestRing,
     host: HostRing,
@@ -39,7 +39,7 @@ impl Path {
         }
     }
 
-    /// Makes one call after another, as many as [`CALLS`].
+    /// Makes the same call [`CALLS`] times.
     fn repeat<'a, C: Call<'a>>(
         &mut self,
         call: &C,
@@ -95,7 +95,7 @@ fn main() {
     let mut path = Path::new();
     let stream = StreamId(500);
     match std::env::args().nth(1).as_deref() {
-        // A kernel with three pointers and a number.
+        // A launch of a kernel whose parameters are three pointers and a number.
         Some("launch") => {
             let params = [7; 32];
             let launch = VcudaLaunch {

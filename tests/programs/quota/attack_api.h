@@ -1,5 +1,6 @@
-// The functions of the driver that the attack calls. They are looked up by name, so that a driver
-// may lack some of them: such a call isn't supported.
+// The driver API functions that the attack calls. They are looked up by name, so that the program
+// also runs with a driver that lacks some of them: a call of such a function returns
+// CUDA_ERROR_NOT_SUPPORTED.
 #pragma once
 
 #include "../check.h"
@@ -20,7 +21,7 @@ inline void *libcuda() {
         return function ? function(arguments...) : CUDA_ERROR_NOT_SUPPORTED;                       \
     }
 
-// Contexts.
+// Functions for contexts.
 DRIVER(cuInit, unsigned)
 DRIVER(cuCtxCreate_v2, CUcontext *, unsigned, CUdevice)
 DRIVER(cuCtxDestroy_v2, CUcontext)
@@ -40,7 +41,7 @@ DRIVER(cuStreamSynchronize, CUstream)
 DRIVER(cuEventCreate, CUevent *, unsigned)
 DRIVER(cuEventDestroy_v2, CUevent)
 DRIVER(cuEventRecord, CUevent, CUstream)
-// Modules and launches.
+// Functions for modules and launches.
 DRIVER(cuModuleLoadData, CUmodule *, const void *)
 DRIVER(cuModuleLoadDataEx, CUmodule *, const void *, unsigned, CUjit_option *, void **)
 DRIVER(cuModuleUnload, CUmodule)
@@ -54,7 +55,7 @@ DRIVER(cuLaunchKernel, CUfunction, unsigned, unsigned, unsigned, unsigned, unsig
 DRIVER(cuLaunchKernelEx, const CUlaunchConfig *, CUfunction, void **, void **)
 DRIVER(cuLaunchCooperativeKernel, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
        unsigned, unsigned, CUstream, void **)
-// Graphs.
+// Functions for graphs.
 DRIVER(cuStreamBeginCapture_v2, CUstream, CUstreamCaptureMode)
 DRIVER(cuStreamEndCapture, CUstream, CUgraph *)
 DRIVER(cuGraphCreate, CUgraph *, unsigned)
@@ -76,7 +77,7 @@ DRIVER(cuGraphExecKernelNodeSetParams_v2, CUgraphExec, CUgraphNode, const CUDA_K
 DRIVER(cuGraphUpload, CUgraphExec, CUstream)
 DRIVER(cuGraphLaunch, CUgraphExec, CUstream)
 DRIVER(cuDeviceGraphMemTrim, CUdevice)
-// Memory.
+// Functions for memory.
 DRIVER(cuMemGetInfo_v2, size_t *, size_t *)
 DRIVER(cuMemAlloc_v2, CUdeviceptr *, size_t)
 DRIVER(cuMemFree_v2, CUdeviceptr)

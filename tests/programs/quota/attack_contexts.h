@@ -8,7 +8,7 @@ class Contexts {
     explicit Contexts(Tenant &tenant) : tenant_(tenant) {
     }
 
-    // Several contexts at once, in each of which a kernel runs.
+    // Creates several contexts that exist at the same time, and runs a kernel in each.
     void several() {
         std::vector<CUcontext> all;
         for (size_t i = 0, count = 1 + tenant_.random(6); i < count && !tenant_.over(); ++i) {
@@ -25,7 +25,7 @@ class Contexts {
         tenant_.enter_any();
     }
 
-    // The limits that can't change after a kernel has used them, in a context that has no kernels.
+    // In a new context, sets the limits that can't be changed after a kernel has used them.
     void limits() {
         static const Kind kinds[] = {MALLOC, PRINTF, MODULE};
         CUcontext own;
@@ -55,7 +55,7 @@ class Contexts {
         tenant_.enter_any();
     }
 
-    // Green contexts, one after another: a driver may keep memory for each.
+    // Creates green contexts, one after another, because a driver may keep memory for each of them.
     void green() {
         CUdevResource all{}, part{}, rest{};
         CUdevResourceDesc description;
@@ -73,7 +73,8 @@ class Contexts {
         if (result == CUDA_SUCCESS) {
             result = cuGreenCtxCreate_(&green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM);
         }
-        // Count the first of the calls above that was refused, so that the report shows its reason.
+        // Count only the first of the calls above that was refused, so that the report shows the
+        // reason.
         if (tenant_.did(GREEN, result) != CUDA_SUCCESS) {
             return;
         }
@@ -85,7 +86,8 @@ class Contexts {
         tenant_.call(cuGreenCtxDestroy_(green));
     }
 
-    // A kernel in its own context and in another one, on a stream and without one.
+    // Launches a kernel in its own context and in another one, in a created stream and in the
+    // default stream.
     void launch() {
         Tenant::Fresh made;
         CUstream stream = nullptr;

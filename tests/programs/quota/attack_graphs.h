@@ -1,5 +1,5 @@
-// Attacks with graphs: kernels with much local memory that get to the driver in many ways, and
-// executables with many branches.
+// Attacks with graphs: kernels with much local memory that reach the driver in various ways, and
+// executable graphs with many branches.
 #pragma once
 
 #include "attack_tenant.h"
@@ -9,7 +9,8 @@ class Graphs {
     explicit Graphs(Tenant &tenant) : tenant_(tenant) {
     }
 
-    // Puts a new kernel into a graph, instantiates it, lowers the stack limit, and launches it.
+    // Adds a new kernel to a graph, instantiates the graph, lowers the stack limit, and launches
+    // the graph.
     void one() {
         Tenant::Fresh made, small;
         CUgraph graph = nullptr;
@@ -25,7 +26,7 @@ class Graphs {
             for (int i = 0; i < 2; ++i) {
                 tenant_.stack(1024);
                 if (tenant_.random(2) == 0) {
-                    // Launches from a thread whose current context is another one.
+                    // Launch the graph while another context may be current.
                     tenant_.enter_any();
                 }
                 if (tenant_.random(2) == 0) {
@@ -47,8 +48,8 @@ class Graphs {
         }
     }
 
-    // Many executables, each with several branches. The driver needs much more memory for each
-    // branch beyond 32.
+    // Creates many executable graphs, each with several branches. The driver needs much more memory
+    // for each branch beyond the 32nd.
     void many() {
         static const size_t branches[] = {4, 16, 32, 33, 48, 64};
         Tenant::Fresh made;
@@ -88,7 +89,7 @@ class Graphs {
         tenant_.unload(made);
     }
 
-    // A graph that allocates memory, which the driver keeps until it is trimmed.
+    // Launches a graph that allocates memory. The driver keeps this memory until it is trimmed.
     void memory() {
         CUgraph graph = nullptr;
         CUgraphExec exec = nullptr;
@@ -175,8 +176,8 @@ class Graphs {
                    add(branch.conditional.phGraph_out[0], made);
         }
         default:
-            // The graph begins with a small kernel. `replace` puts the other kernel into its place
-            // later.
+            // The graph contains a small kernel at first. `replace` replaces it with the other
+            // kernel later.
             return add(graph, small);
         }
     }

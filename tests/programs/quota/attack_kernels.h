@@ -1,13 +1,13 @@
-// PTX of the attack's kernels. None of them can fail: they use only memory that they check, and
-// don't recurse.
+// PTX of the attack's kernels. None of the kernels can fail: they access only memory that they have
+// checked, and they don't recurse.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
-// A kernel that uses this much local memory, and touches 64 bytes of it. Each text is different, so
-// that the driver knows none of them.
+// Returns PTX of a kernel that has this much local memory, and accesses 64 bytes of it. Each text
+// contains a different number, so that the driver can't have compiled it before.
 inline std::string with_local(size_t bytes, uint64_t salt, size_t globals = 4) {
     char text[2048];
     std::snprintf(text, sizeof text, R"(.version 7.0
@@ -43,7 +43,7 @@ LOOP:
     return text;
 }
 
-// Allocates 16 bytes, and frees them if that succeeded.
+// PTX of a kernel that allocates 16 bytes, and frees them if the allocation succeeded.
 inline const char *const ALLOCATING = R"(.version 7.0
 .target sm_70
 .address_size 64
@@ -73,7 +73,7 @@ OUT:
 }
 )";
 
-// Prints an empty text.
+// PTX of a kernel that prints an empty text.
 inline const char *const PRINTING = R"(.version 7.0
 .target sm_70
 .address_size 64

@@ -1,4 +1,4 @@
-// Attacks with each way to allocate memory, including memory that another process opens.
+// Attacks with every way to allocate memory, including memory that other processes open.
 #pragma once
 
 #include "attack_tenant.h"
@@ -36,7 +36,8 @@ class Memory {
         std::vector<CUdeviceptr> all;
         for (int i = 0; i < 16 && !tenant_.over(); ++i) {
             CUdeviceptr memory;
-            // Also make small allocations, because the driver puts many of them into one block.
+            // Half of the allocations are small, because the driver puts many small allocations
+            // into one block.
             const size_t bytes = tenant_.random(2) ? some_bytes() : 1 + tenant_.random(64 << 10);
             if (tenant_.did(ALLOCATE, cuMemAlloc_v2_(&memory, bytes), bytes) == CUDA_SUCCESS) {
                 all.push_back(memory);
@@ -47,7 +48,7 @@ class Memory {
         }
     }
 
-    // A pool that keeps all of its memory.
+    // Allocates from a pool that keeps all of its memory when allocations are freed.
     void pool() {
         CUmemPoolProps properties{};
         properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -109,7 +110,8 @@ class Memory {
         }
     }
 
-    // Physical memory, which stays allocated while a mapping or an imported handle exists.
+    // Creates physical memory, which stays allocated while a mapping or an imported handle of it
+    // exists.
     void physical() {
         CUmemAllocationProp properties{};
         properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -152,7 +154,8 @@ class Memory {
         }
     }
 
-    // Offers memory to the other processes for a moment, and frees it while they may have it open.
+    // Exports memory to the other processes for a short time, and frees it while they may have it
+    // open.
     void ipc_own() {
         CUdeviceptr memory;
         CUipcMemHandle handle;
@@ -167,8 +170,8 @@ class Memory {
             if (report.processes > 1 && report.owners[at].compare_exchange_strong(nobody, -1)) {
                 report.handles[at] = handle;
                 report.owners[at] = getpid();
-                // The other processes may be in calls that take long, so wait until one of them has
-                // opened the memory.
+                // Wait until another process has opened the memory. This can take long, because the
+                // other processes may be in slow calls.
                 for (int i = 0; i < 300 && report.owners[at] == getpid() && !tenant_.over(); ++i) {
                     usleep(10000);
                 }
@@ -179,7 +182,7 @@ class Memory {
     }
 
     void ipc_other() {
-        // Each process offers memory rarely, so wait for an offer.
+        // Processes export memory only rarely, so wait until one does.
         for (int i = 0; i < 50 && tenant_.report().processes > 1 && !tenant_.over(); ++i) {
             if (open_offers()) {
                 return;
@@ -188,7 +191,7 @@ class Memory {
         }
     }
 
-    // Opens memory that other processes offer. Returns whether any was offered.
+    // Opens the memory that other processes have exported. Returns whether there was any.
     bool open_offers() {
         Report &report = tenant_.report();
         bool any = false;
@@ -204,7 +207,8 @@ class Memory {
                             cuIpcOpenMemHandle_v2_(&memory, report.handles[at],
                                                    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)) ==
                 CUDA_SUCCESS;
-            // The owner may free the memory from now on, even while it is open.
+            // Record that the memory was opened. The owner may free it from now on, even while it
+            // is open here.
             report.owners[at].compare_exchange_strong(owner, 0);
             if (opened) {
                 tenant_.call(cuIpcCloseMemHandle_(memory));
@@ -217,7 +221,7 @@ class Memory {
         const size_t bytes = (1 + tenant_.random(16)) * MIB;
         void *own = aligned_alloc(4096, bytes), *pinned;
         if (own != nullptr) {
-            // The pages must exist.
+            // Write to the pages, so that they exist before they are registered.
             std::memset(own, 1, bytes);
             if (tenant_.did(REGISTER,
                             cuMemHostRegister_v2_(own, bytes, CU_MEMHOSTREGISTER_DEVICEMAP)) ==

@@ -1,4 +1,4 @@
-// The counts of an attack on the quota, in memory that its processes share.
+// The counters of an attack on the quota, in memory that the attack's processes share.
 #pragma once
 
 #include "load.h"
@@ -12,7 +12,8 @@
 
 constexpr long long MIB = 1 << 20;
 
-// The kinds of operations. Some are refused by design (ABSURD_LIMIT).
+// The kinds of operations that the attack performs. ABSURD_LIMIT is a kind that the driver must
+// always refuse.
 #define KINDS(KIND)                                                                                \
     KIND(CONTEXT, "context") KIND(GREEN, "green context") KIND(STACK, "stack limit")               \
     KIND(HEAP_LIMIT, "heap limit") KIND(PRINTF_LIMIT, "printf limit")                              \
@@ -48,7 +49,8 @@ inline const char *name_of(int kind) {
     return names[kind];
 }
 
-// After one of these, CUDA refuses all further calls in the context or in the process.
+// Returns whether a result means that CUDA refuses all further calls in the context or in the
+// process.
 inline bool is_sticky(CUresult result) {
     switch ((int)result) {
     case 4:   // deinitialized
@@ -76,13 +78,13 @@ struct Report {
     };
     Count counts[KIND_COUNT];
     std::atomic<long long> total, calls;
-    // Set when a phase ends.
+    // Set when a phase of the attack has ended.
     std::atomic<bool> over;
     std::atomic<uint64_t> salt;
-    // The number of processes in this phase.
+    // The number of processes that take part in this phase.
     std::atomic<int> processes;
-    // IPC handles that other processes may open. A handle may be stale or torn: its user expects a
-    // refusal.
+    // IPC handles that other processes may open. A handle may be outdated or only partly written,
+    // so a process that opens it must expect an error.
     CUipcMemHandle handles[SHARED_HANDLES];
     std::atomic<int> owners[SHARED_HANDLES];
 
@@ -90,12 +92,13 @@ struct Report {
         void *memory = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         REQUIRE(memory != MAP_FAILED, "no memory");
-        // Pages of zeros are valid counters of zero.
+        // The new pages contain zeros, which are valid counters with the value 0.
         return *static_cast<Report *>(memory);
     }
 
-    // A refusal for lack of memory is the aim of many operations, so only other refusals make an
-    // attack meaningless. Returns whether this kind's operations were mostly accepted.
+    // Returns whether the attack was meaningful for this kind, which requires that most of its
+    // operations were accepted. Refusals for lack of memory count less, because they are the aim of
+    // many operations.
     bool meaningful(int kind) const {
         const Count &count = counts[kind];
         const long long no_memory = count.refused[CUDA_ERROR_OUT_OF_MEMORY];

@@ -5,7 +5,8 @@
 #include "attack_kernels.h"
 #include "attack_report.h"
 
-// The exit status of a process whose context got a sticky error: a new process must take its place.
+// The exit status of a process that can't continue, because its context has a sticky error. A new
+// process must take its place.
 constexpr int RESTART = 3;
 constexpr size_t LOCALS[] = {2 << 10, 16 << 10, 48 << 10, 64 << 10, 96 << 10};
 constexpr size_t STACKS[] = {512, 1024, 1024, 4 << 10, 32 << 10, 64 << 10, 80 << 10};
@@ -23,8 +24,8 @@ class Tenant {
         return (size_t)(state_ >> 33) % below;
     }
 
-    // Counts an operation. Ends the process if the context is lost, after printing the last
-    // operations: one of them is the cause.
+    // Counts an operation and its result. If the result is a sticky error, prints the last
+    // operations, one of which caused it, and ends the process.
     CUresult did(Kind kind, CUresult result, size_t number = 0) {
         Report::Count &count = report_.counts[kind];
         count.tried++;
@@ -38,7 +39,7 @@ class Tenant {
         return checked(result);
     }
 
-    // A call that only supports the attack.
+    // Checks the result of a call that only prepares an attack, without counting it.
     bool call(CUresult result) {
         if (result != CUDA_SUCCESS) {
             remember("supporting call", 0, result);
@@ -62,7 +63,7 @@ class Tenant {
         stack(1024);
     }
 
-    // A kernel that was never launched, in a module or in a library.
+    // A new kernel that wasn't launched before, in a module or in a library.
     struct Fresh {
         CUcontext context = nullptr;
         CUmodule module = nullptr;
@@ -97,9 +98,9 @@ class Tenant {
         return true;
     }
 
-    // Unloads a kernel in the context of its module, and only when nothing runs there: otherwise the
-    // code would disappear under a running kernel, which is a launch failure (719). A kernel of a
-    // library may run in any context.
+    // Unloads a kernel when no kernel runs in the contexts that may use it. Otherwise, its code
+    // would disappear while it runs, which is a launch failure (719). A module's kernel runs only
+    // in the module's context, but a library's kernel may run in any context.
     void unload(const Fresh &made) {
         const CUcontext back = current_;
         if (made.library != nullptr) {
@@ -158,7 +159,7 @@ class Tenant {
         return result;
     }
 
-    // The last operations of all threads of this process.
+    // Protects the list of the last operations of all threads of this process.
     static std::mutex &lock() {
         static std::mutex lock;
         return lock;

@@ -4,7 +4,8 @@
 
 #include "work.h"
 
-// Continues a chain of dependent operations. It takes as long as `work` with as many iterations.
+// Continues a chain of dependent operations. It takes as long as `work` takes with the same number
+// of iterations.
 __device__ inline unsigned advance(unsigned x, unsigned iterations) {
 #pragma unroll 1
     for (unsigned i = 0; i < iterations; ++i) {
@@ -14,7 +15,8 @@ __device__ inline unsigned advance(unsigned x, unsigned iterations) {
     return x;
 }
 
-// The options that all of these programs have. The results depend only on them, and not on time.
+// The options that all programs with evicted kernels have. The results depend only on these
+// options, and not on time.
 struct Plan {
     Shape shape;
     double rate, work_ms, longest_ms;
@@ -27,8 +29,8 @@ struct Plan {
 
     size_t threads() const { return static_cast<size_t>(shape.blocks) * shape.threads; }
 
-    // The iterations of kernels that together take about --work-ms. Their lengths are random, from
-    // 0.1 ms to --longest-ms, and short ones are as frequent as long ones.
+    // Returns the numbers of iterations of kernels that together take about --work-ms. The kernels'
+    // lengths are random, from 0.1 ms to --longest-ms, and short ones are as frequent as long ones.
     std::vector<unsigned> kernels() const {
         std::vector<unsigned> all;
         uint32_t random = seed;
@@ -42,7 +44,7 @@ struct Plan {
     }
 };
 
-// A digest of everything that is added to it, in order.
+// A digest of all data that was added to it, in this order.
 class Digest {
   public:
     void add(const void *data, size_t bytes) {
@@ -51,14 +53,14 @@ class Digest {
         }
     }
 
-    // Adds memory of the device.
+    // Adds the contents of device memory.
     void add_device(const void *data, size_t bytes) {
         std::vector<uint8_t> copy(bytes);
         CHECK(cudaMemcpy(copy.data(), data, bytes, cudaMemcpyDeviceToHost));
         add(copy.data(), bytes);
     }
 
-    // Prints the last line of a successful program.
+    // Prints the digest as the last line of a successful program.
     int print() const {
         std::printf("result: %016llx\n", static_cast<unsigned long long>(hash_));
         return 0;
@@ -68,10 +70,10 @@ class Digest {
     uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
-// The exit status if the device doesn't support what the program tests.
+// The exit status if the device doesn't support the feature that the program tests.
 constexpr int UNSUPPORTED = 77;
 
-// Device memory of `words` words with values that depend on their positions.
+// Returns device memory of `words` words whose values depend on their positions.
 inline unsigned *filled(size_t words, unsigned salt = 0) {
     std::vector<unsigned> values(words);
     for (size_t i = 0; i < words; ++i) {
@@ -80,8 +82,8 @@ inline unsigned *filled(size_t words, unsigned salt = 0) {
     unsigned *data;
     CHECK(cudaMalloc(&data, words * sizeof(unsigned)));
     CHECK(cudaMemcpy(data, values.data(), words * sizeof(unsigned), cudaMemcpyHostToDevice));
-    // A copy from pageable memory may return before the GPU has it, and non-blocking streams don't
-    // wait for it.
+    // Wait for the copy: it may return before the data has reached the GPU, because its source is
+    // pageable, and non-blocking streams don't wait for it.
     CHECK(cudaDeviceSynchronize());
     return data;
 }

@@ -50,7 +50,8 @@ class Options {
         return number;
     }
 
-    // Returns nanoseconds of the system clock, which a double can't represent exactly.
+    // Returns an option's value in nanoseconds. It is an integer, because a double can't represent
+    // times of the system clock exactly.
     int64_t nanoseconds(const char *name) { return std::strtoll(text(name, "0").c_str(), nullptr, 10); }
 
     void finish() const {
@@ -67,7 +68,8 @@ class Options {
     std::map<std::string, std::string> given_;
 };
 
-// Returns nanoseconds since 1970, so that two processes can agree on a start time.
+// Returns the system clock's time in nanoseconds since 1970, so that two processes can agree on a
+// start time.
 inline int64_t now_ns() {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -78,14 +80,16 @@ inline int64_t ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); 
 
 inline void sleep_until(int64_t when) {
     for (int64_t left; (left = when - now_ns()) > 0;) {
-        // Spin at the end, because a sleep may end up to 0.1 ms late.
+        // Sleep only until shortly before the end and then spin, because a sleep may end up to 0.1
+        // ms late.
         if (left > 200000) {
             usleep(static_cast<useconds_t>((left - 150000) / 1000));
         }
     }
 }
 
-// Returns the value below which the fraction `part` of the values lies. Sorts the values.
+// Returns the quantile `part`: the value below which this fraction of the values lies. Sorts the
+// values.
 inline double quantile(std::vector<double> &values, double part) {
     if (values.empty()) {
         return 0;

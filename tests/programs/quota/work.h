@@ -3,8 +3,8 @@
 
 #include "load.h"
 
-// Executes a chain of dependent operations. The work depends only on `iterations` and not on a
-// clock, so it's the same even if the driver interrupts the kernel to run another process.
+// Executes a chain of dependent operations. The amount of work depends only on `iterations` and not
+// on a clock, so it is the same even if the driver interrupts the kernel to run another process.
 __device__ inline void work(unsigned iterations, unsigned *sink) {
     unsigned x = threadIdx.x + blockIdx.x;
 #pragma unroll 1
@@ -19,7 +19,7 @@ __device__ inline void work(unsigned iterations, unsigned *sink) {
 
 static __global__ void fixed_work(unsigned iterations, unsigned *sink) { work(iterations, sink); }
 
-// A kernel that sleeps instead of computing.
+// A kernel that sleeps for this time instead of computing.
 static __global__ void sleep_for(unsigned nanoseconds) {
     for (unsigned left = nanoseconds; left > 0;) {
         const unsigned part = left < 1000000 ? left : 1000000;
@@ -32,7 +32,8 @@ struct Shape {
     unsigned blocks, threads;
 };
 
-// Returns the requested shape. If no number of blocks is given, uses as many as fill the GPU.
+// Returns the requested shape. If the options don't specify the number of blocks, uses as many as
+// fill the GPU.
 inline Shape shape_of(Options &options) {
     Shape shape = {static_cast<unsigned>(options.number("blocks", 0)),
                    static_cast<unsigned>(options.number("threads", 1024))};
@@ -46,9 +47,9 @@ inline Shape shape_of(Options &options) {
     return shape;
 }
 
-// Returns the iterations of `fixed_work` per microsecond for this shape. Uses the fastest of
-// several runs, because other load can only make a run slower. The result, measured on an idle GPU
-// and passed as --rate, gives kernels of the same length in all processes.
+// Returns the number of iterations of `fixed_work` per microsecond for this shape. Uses the fastest
+// of several runs, because other load can only make a run slower. Measured on an idle GPU and
+// passed as --rate to all processes, the result makes their kernels equally long.
 inline double calibrate(Shape shape, unsigned *sink) {
     cudaEvent_t begin, end;
     CHECK(cudaEventCreate(&begin));
