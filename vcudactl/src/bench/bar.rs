@@ -1,6 +1,6 @@
-//! Bars: the results that rows must reach.
+//! Bars: the values that the device's results must reach, compared with native results.
 
-/// The unit of a row's values.
+/// The unit of the values in a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Microseconds.
@@ -11,7 +11,7 @@ pub(super) enum Unit {
     GbPerS,
     /// Operations per second.
     PerS,
-    /// Percent of a CPU core.
+    /// Percent of one CPU core's time.
     Percent,
 }
 
@@ -27,26 +27,26 @@ impl Unit {
     }
 }
 
-/// The result that the device must reach.
+/// The value that the device's result must reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bar {
     /// No bar: the row is only informative.
     None,
-    /// Native's value plus an amount, or plus a percentage, whichever is more.
+    /// At most the native value plus an amount, or plus a percentage of it, whichever is more.
     Plus(f64, f64),
-    /// At most this multiple of native's value.
+    /// At most this multiple of the native value.
     AtMost(f64),
-    /// At least this multiple of native's value.
+    /// At least this multiple of the native value.
     AtLeast(f64),
-    /// Less than native's value.
+    /// Less than the native value.
     Less,
-    /// At most this value.
+    /// At most this value, whatever the native value is.
     Value(f64),
 }
 
 impl Bar {
-    /// Returns whether the device reaches the bar. `None` if there is no bar, or if a value that it
-    /// needs is missing.
+    /// Returns whether the device reaches the bar. Returns `None` if there is no bar, or if a value
+    /// is missing that the bar depends on.
     pub(super) fn is_met(self, native: Option<f64>, device: Option<f64>) -> Option<bool> {
         let device = device?;
         match self {
@@ -61,7 +61,7 @@ impl Bar {
         }
     }
 
-    /// Returns a description of the bar.
+    /// Returns a description of the bar, with values in this unit.
     pub(super) fn text(self, unit: Unit) -> String {
         let unit = unit.name();
         match self {
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn a_bar_is_met_up_to_its_value() {
         let cases = [
-            // The amount is more than the percentage, and the other way around.
+            // In the first two cases, the amount is more than the percentage. In the next two, it's
+            // less.
             (Bar::Plus(1.5, 0.5), 10.0, 11.5, Some(true)),
             (Bar::Plus(1.5, 0.5), 10.0, 11.51, Some(false)),
             (Bar::Plus(1.5, 0.5), 1000.0, 1005.0, Some(true)),

@@ -8,13 +8,13 @@ use std::ptr::null_mut;
 use super::sample::time;
 use crate::cuda::{Cuda, Failed, Handle, Pointer};
 
-/// CU_STREAM_NON_BLOCKING.
+/// The flag CU_STREAM_NON_BLOCKING.
 const NON_BLOCKING: u32 = 1;
-/// CUDA_ERROR_NOT_READY.
+/// The error CUDA_ERROR_NOT_READY.
 const NOT_READY: i32 = 600;
 
-/// The kernels, for every GPU that CUDA 13 supports: `empty` does nothing, `spin` runs for some
-/// nanoseconds, and `work` performs a fixed number of operations.
+/// The kernels, as PTX for every GPU that CUDA 13 supports: `empty` does nothing, `spin` runs for a
+/// number of nanoseconds, and `work` performs a number of operations.
 const PTX: &str = "\
 .version 7.0
 .target sm_75
@@ -57,18 +57,18 @@ NEXT:
 }
 ";
 
-/// A GPU, and the library through which it is used.
+/// The first GPU, with the library, the stream, and the kernels that all measurements use.
 pub(super) struct Gpu {
     pub(super) cuda: Cuda,
-    /// The library's path.
+    /// The path of the library.
     pub(super) library: PathBuf,
-    /// Whether to take few samples of little work.
+    /// Whether to take few samples and to do little work in each.
     pub(super) quick: bool,
     pub(super) stream: Handle,
     pub(super) empty: Handle,
     pub(super) spin: Handle,
     pub(super) work: Handle,
-    /// Four bytes of device memory.
+    /// The address of four bytes of device memory.
     pub(super) word: Pointer,
 }
 
@@ -77,8 +77,8 @@ impl Gpu {
     pub(super) fn open(library: &Path, quick: bool) -> Result<Self, Failed> {
         let cuda = load(library)?;
         let (mut context, mut stream, mut word) = (null_mut(), null_mut(), 0);
-        // SAFETY: the pointers are writable, and each call has set its result before the next one uses
-        // it.
+        // SAFETY: the pointers are to local variables, and each value that a call uses was set by
+        // an earlier call that succeeded.
         unsafe {
             cuda.init(0)?;
             cuda.retain(&mut context, 0)?;
@@ -95,7 +95,7 @@ impl Gpu {
     /// Returns the GPU's name and the driver's version.
     pub(super) fn names(&self) -> Result<(String, i32), Failed> {
         let (mut name, mut version) = ([0u8; 256], 0);
-        // SAFETY: `name` has this many bytes, and `version` is writable.
+        // SAFETY: `name` has 256 bytes, and `version` is writable.
         unsafe {
             self.cuda.device_name(name.as_mut_ptr().cast(), 255, 0)?;
             self.cuda.driver_version(&mut version)?;
@@ -104,12 +104,12 @@ impl Gpu {
         Ok((name.to_string_lossy().into_owned(), version))
     }
 
-    /// Returns the number of samples or processes to use: `count`, or less for a quick run.
+    /// Returns the number of samples or processes to use. It's `count`, but less for a quick run.
     pub(super) fn count(&self, count: usize) -> usize {
         if self.quick { count.min(2) } else { count }
     }
 
-    /// Returns the amount of memory to use: `bytes`, or less for a quick run.
+    /// Returns the number of bytes to use. It's `bytes`, but less for a quick run.
     pub(super) fn bytes(&self, bytes: usize) -> usize {
         if self.quick { (bytes / 64).max(4096) } else { bytes }
     }
@@ -117,7 +117,8 @@ impl Gpu {
     /// Launches a kernel of one thread in the stream.
     pub(super) fn launch(&self, kernel: Handle, params: &mut [*mut c_void]) -> Result<(), Failed> {
         let params = params.as_mut_ptr();
-        // SAFETY: the callers pass a pointer to a live variable for each of the kernel's parameters.
+        // SAFETY: the callers pass a pointer to a variable for each of the kernel's parameters. The
+        // call copies the variables before it returns.
         unsafe { self.cuda.launch(kernel, 1, 1, 1, 1, 1, 1, 0, self.stream, params, null_mut()) }
     }
 
@@ -136,16 +137,16 @@ impl Gpu {
         self.launch(self.work, &mut [(&raw mut word).cast(), (&raw mut count).cast()])
     }
 
-    /// Waits for the stream.
+    /// Waits until the stream's work has finished.
     pub(super) fn wait(&self) -> Result<(), Failed> {
-        // SAFETY: the stream exists.
+        // SAFETY: the stream exists as long as the process.
         unsafe { self.cuda.stream_sync(self.stream) }
     }
 
     /// Waits for the stream by polling it.
     pub(super) fn poll(&self) -> Result<(), Failed> {
         loop {
-            // SAFETY: the stream exists.
+            // SAFETY: the stream exists as long as the process.
             match unsafe { (self.cuda.stream_query)(self.stream) } {
                 0 => return Ok(()),
                 NOT_READY => {}
@@ -154,7 +155,7 @@ impl Gpu {
         }
     }
 
-    /// Creates an event.
+    /// Creates an event with these flags.
     pub(super) fn event(&self, flags: u32) -> Result<Handle, Failed> {
         let mut event = null_mut();
         // SAFETY: `event` is writable.
@@ -166,18 +167,18 @@ impl Gpu {
     pub(super) fn time_load(&self, image: &[u8]) -> Result<f64, Failed> {
         time(|| {
             let module = load_image(&self.cuda, image)?;
-            // SAFETY: the module exists, and nothing uses it.
+            // SAFETY: the module was just loaded, and nothing uses it.
             unsafe { self.cuda.unload_module(module) }
         })
     }
 }
 
-/// Loads a library.
+/// Loads the library at a path.
 pub(super) fn load(library: &Path) -> Result<Cuda, Failed> {
     Cuda::load(library)
 }
 
-/// Returns PTX as an image.
+/// Returns PTX in the form in which it can be loaded, with a null byte at the end.
 pub(super) fn image(ptx: &str) -> Vec<u8> {
     [ptx.as_bytes(), b"\0"].concat()
 }
@@ -185,14 +186,15 @@ pub(super) fn image(ptx: &str) -> Vec<u8> {
 /// Loads an image: PTX from [`image`], or a cubin.
 fn load_image(cuda: &Cuda, image: &[u8]) -> Result<Handle, Failed> {
     let mut module = null_mut();
-    // SAFETY: `module` is writable. PTX ends with a zero byte, and a cubin's headers describe its size.
+    // SAFETY: `module` is writable. The library finds the end of the image, because PTX ends with a
+    // null byte and a cubin's headers describe its size.
     unsafe { cuda.load_module(&mut module, image.as_ptr().cast()) }?;
     Ok(module)
 }
 
 fn function(cuda: &Cuda, module: Handle, name: &CStr) -> Result<Handle, Failed> {
     let mut function = null_mut();
-    // SAFETY: `function` is writable, the module exists, and the name ends with a zero byte.
+    // SAFETY: `function` is writable, the module exists, and the name ends with a null byte.
     unsafe { cuda.function(&mut function, module, name.as_ptr()) }?;
     Ok(function)
 }

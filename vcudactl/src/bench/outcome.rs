@@ -1,42 +1,43 @@
-//! The measuring program's plan, and its reports, which are lines of JSON.
+//! The plan for the measuring program, and its reports, which are lines of JSON.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A line of the program's output.
+/// A line of the measuring program's output.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) enum Outcome {
-    /// The GPU is ready: its name, and the driver's version.
+    /// The GPU is ready. Contains its name, and the driver's version.
     Ready(String, i32),
-    /// The GPU can't be used. No lines follow.
+    /// The GPU can't be used, for this reason. This is the last line.
     NoGpu(String),
-    /// A measurement begins.
+    /// The measurement with this name has begun.
     Began(String),
-    /// A measurement is done. The values are those of its rows.
+    /// The measurement with this name is done. Contains a value for each of its rows.
     Done(String, Vec<f64>),
-    /// A measurement failed. No lines follow.
+    /// The measurement with this name has failed, for this reason. This is the last line.
     Failed(String, String),
 }
 
 /// The measurements to take.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// The names of the measurements.
+    /// The names of the measurements to take.
     pub(crate) names: Vec<String>,
-    /// Number of repetitions of each.
+    /// The number of times that each measurement is taken.
     pub(crate) repetitions: usize,
-    /// Whether to take few samples of little work.
+    /// Whether to take few samples and to do little work in each.
     pub(crate) quick: bool,
 }
 
-/// The values of a side.
+/// The values that were measured on one side, native or device.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     /// The GPU's name, and the driver's version.
     pub(super) gpu: Option<(String, i32)>,
-    /// The values of a measurement: for each repetition, those of its rows.
+    /// The values by the name of the measurement. For each repetition, there is a list with a value
+    /// for each row.
     pub(super) done: BTreeMap<String, Vec<Vec<f64>>>,
-    /// The errors of measurements that failed. These aren't repeated.
+    /// The errors of failed measurements, by name. These measurements aren't repeated.
     pub(super) failed: BTreeMap<String, String>,
 }

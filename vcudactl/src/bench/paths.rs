@@ -1,4 +1,4 @@
-//! How to start the measuring program: natively, or through a device.
+//! The command lines of the measuring program, natively and through a device.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,22 +8,24 @@ use crate::cli::BENCH_PROGRAM;
 use crate::cuda::{STDIN_LIBRARY, through_device};
 use crate::error::CtlError;
 
-/// The variables that a native program keeps: those that select the libraries and the GPU, and the
-/// directory of the driver's cache. Others could affect the measurements.
+/// The environment variables that a native program keeps: those that select the libraries and the
+/// GPU, and the one that determines the directory of the driver's cache. Other variables could
+/// affect the measurements.
 const KEPT: [&str; 4] = ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HOME"];
 
-/// The two sides of the comparison.
+/// The libraries and the device with which the two sides are measured. A side that isn't measured
+/// is `None`.
 #[derive(Debug)]
 pub(crate) struct Paths {
-    /// The native library: a path, or a name that the dynamic loader finds.
+    /// The library of native programs: a path, or a name that the dynamic loader finds.
     pub(crate) native: Option<PathBuf>,
-    /// The UUID of the GPU that native programs use. Otherwise, they use the first one.
+    /// The UUID of the GPU that native programs use. If it's `None`, they use the first GPU.
     pub(crate) gpu: Option<String>,
-    /// The guest's library and the device's socket.
+    /// The path of the guest's library, and that of the device's socket.
     pub(crate) device: Option<(PathBuf, PathBuf)>,
 }
 
-/// A side of the comparison.
+/// A side of the comparison: native, or through the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Native,
@@ -40,7 +42,8 @@ impl Side {
 }
 
 impl Paths {
-    /// Returns the command that takes these measurements on a side. `None` if the side isn't measured.
+    /// Returns the command that takes these measurements on a side. Returns `None` if the side
+    /// isn't measured.
     pub(super) fn command(
         &self,
         side: Side,

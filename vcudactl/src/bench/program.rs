@@ -1,5 +1,5 @@
-//! The measuring program. It runs in a process of its own, so that a crash or a hang of the library only
-//! fails a row. It reports its progress on standard output.
+//! The measuring program. It runs in its own process, so that a crash or a hang of the library
+//! makes only one row fail. It reports its progress on standard output.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,9 +12,10 @@ use super::table::measurements;
 use crate::cli::{BenchProgramArgs, NAME, Role};
 use crate::cuda::Failed;
 
-/// Runs the program.
+/// Runs the measuring program.
 pub(crate) fn main(args: &BenchProgramArgs) -> ExitCode {
-    // This becomes the session's name, which would otherwise be that of /proc/self/exe.
+    // The process's name becomes the session's name. By default, it would be that of
+    // /proc/self/exe.
     let _ = std::fs::write("/proc/self/comm", NAME);
     if args.role != Role::Measure {
         return match play(args.role, &args.library, args.quick) {
@@ -34,7 +35,7 @@ pub(crate) fn main(args: &BenchProgramArgs) -> ExitCode {
 
 fn report(outcome: &Outcome) {
     let text = serde_json::to_string(outcome).unwrap_or_default();
-    // If nothing reads the output, exit.
+    // Ignore an error: if nothing reads the output any longer, no one needs the result.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
@@ -49,7 +50,7 @@ fn measure(library: &Path, quick: bool, names: &[String]) -> Result<(), Failed> 
         report(&Outcome::Began(measurement.name.clone()));
         match (measurement.measure)(&gpu) {
             Ok(values) => report(&Outcome::Done(measurement.name, values)),
-            // The context may be unusable.
+            // Take no more measurements in this process, because the context may be unusable.
             Err((_, text)) => {
                 report(&Outcome::Failed(measurement.name, text));
                 break;

@@ -1,4 +1,4 @@
-//! The comparison, as JSON and as a table.
+//! The comparison of native and device values, as JSON and as a table.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -11,38 +11,38 @@ use super::sample::median;
 use super::table::{Measurement, Row};
 use crate::table::{Side, Table};
 
-/// A row.
+/// A row of the comparison.
 #[derive(Debug, Serialize)]
 struct Compared {
-    /// The measurement's name.
+    /// The name of the measurement.
     row: String,
-    /// The statistic, such as `p99`. Empty if there is one value.
+    /// The statistic, such as `p99`. Empty if the measurement has only one value.
     value: &'static str,
     what: String,
     unit: &'static str,
-    /// The medians of the repetitions.
+    /// The median of the native values. `device` is that of the device's values.
     native: Option<f64>,
     device: Option<f64>,
-    /// The device's value divided by native's.
+    /// The device's value divided by the native value.
     ratio: Option<f64>,
-    /// The device's value minus native's.
+    /// The device's value minus the native value.
     difference: Option<f64>,
     bar: String,
     met: Option<bool>,
     error: Option<String>,
-    /// The values of the repetitions.
+    /// The native value of each repetition. `device_values` are the device's values.
     native_values: Vec<f64>,
     device_values: Vec<f64>,
 }
 
-/// A side's GPU and driver.
+/// The GPU's name and the driver's version on one side.
 #[derive(Debug, Serialize)]
 struct Machine {
     gpu: String,
     driver: i32,
 }
 
-/// The result.
+/// The result of a run of `bench`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     version: &'static str,
@@ -78,7 +78,7 @@ impl Report {
         (failed, missed)
     }
 
-    /// Prints a table.
+    /// Prints the comparison as a table.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let columns = [("ROW", Side::Left), ("", Side::Left), ("NATIVE", Side::Right)];
         let more = [("DEVICE", Side::Right), ("UNIT", Side::Left), ("RATIO", Side::Right)];
@@ -103,7 +103,7 @@ impl Report {
         }
         let mut out = out;
         table.print(&mut out)?;
-        // The rows of a measurement have the same error.
+        // All rows of a measurement have the same error, so print it only once.
         let mut errors: Vec<_> =
             self.rows.iter().filter_map(|row| Some((&row.row, row.error.as_ref()?))).collect();
         errors.dedup();
@@ -113,7 +113,7 @@ impl Report {
         Ok(())
     }
 
-    /// Returns a table in Markdown.
+    /// Returns the comparison as a table in Markdown.
     pub(crate) fn markdown(&self) -> String {
         let mut text = "| row | measured | unit | native | device | ratio | difference | bar | |\n\
                         |---|---|---|---|---|---|---|---|---|\n"
@@ -142,7 +142,7 @@ impl Report {
     }
 }
 
-/// A row's numbers as text.
+/// The numbers of a row in the form in which they are printed.
 struct Cells {
     native: String,
     device: String,
@@ -203,7 +203,7 @@ fn compare(
         ratio: both.and_then(|(n, d)| (n > 0.0).then(|| d / n)),
         difference: both.map(|(n, d)| d - n),
         bar: row.bar.text(*unit),
-        // A row that has failed doesn't meet its bar.
+        // A row that has failed neither meets nor misses its bar.
         met: if error.is_some() { None } else { row.bar.is_met(n, d) },
         error,
         native_values,
@@ -211,7 +211,7 @@ fn compare(
     }
 }
 
-/// Formats a number with about four digits.
+/// Formats a number with about four significant digits.
 fn number(value: f64) -> String {
     match value.abs() {
         size if size < 9.9995 => format!("{value:.3}"),

@@ -10,10 +10,10 @@ use super::table::{Measurement, measurements};
 use crate::cuda::{Line, Program};
 use crate::error::CtlError;
 
-/// How long a measurement, or a program's start, may take.
+/// Maximum time that a measurement, or the start of the measuring program, may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Takes the measurements. `progress` is called before each repetition of a side.
+/// Takes the measurements. Calls `progress` before each repetition of a side.
 pub(crate) fn run(
     paths: &Paths,
     plan: &Plan,
@@ -34,7 +34,8 @@ pub(crate) fn run(
     Ok(Report::new(&all, plan, &native, &device))
 }
 
-/// Takes each measurement once on a side. After a failure, another process takes the remaining ones.
+/// Takes each measurement once on a side. After a failure, starts another process for the remaining
+/// measurements.
 fn repeat(
     paths: &Paths,
     plan: &Plan,
@@ -57,7 +58,8 @@ fn repeat(
         if !log.is_empty() {
             text += &format!("; its log says: {log}");
         }
-        // Without a GPU, no measurement can be taken. Otherwise, the first pending one has failed.
+        // If the GPU couldn't be used, all measurements have failed. Otherwise, only the first
+        // pending one has.
         let failed = if is_ready { pending.len().min(1) } else { pending.len() };
         for name in pending.drain(..failed) {
             values.failed.insert(name.to_owned(), text.clone());
@@ -66,8 +68,9 @@ fn repeat(
     Ok(())
 }
 
-/// Follows a measuring program until it ends or takes too long. Removes the measurements that are done
-/// from those that are pending. Returns whether it could use the GPU, and why it won't take the others.
+/// Reads the output of a measuring program until the program ends or takes too long. Removes
+/// measurements that are done from `pending`. Returns whether the program could use the GPU, and if
+/// it can't take the remaining measurements, the reason.
 fn follow(
     program: &mut Program,
     pending: &mut Vec<&str>,

@@ -1,15 +1,15 @@
-//! Timing and statistics.
+//! Takes samples, and computes statistics of them.
 
 use std::time::{Duration, Instant};
 
 use crate::cuda::Failed;
 
-/// Maximum time of a measurement's samples. Slower calls are measured less often, but at least
-/// [`MIN_SAMPLES`] times.
+/// Maximum time for the samples of a measurement. For slow calls, fewer samples are taken, but at
+/// least [`MIN_SAMPLES`].
 const MAX_TIME: Duration = Duration::from_millis(1500);
 const MIN_SAMPLES: usize = 3;
 
-/// A measurement's result: a value for each of its rows.
+/// The result of a measurement: a value for each of its rows.
 pub(super) type Measured = Result<Vec<f64>, Failed>;
 
 /// Returns how long an action takes, in microseconds.
@@ -19,7 +19,7 @@ pub(super) fn time(action: impl FnOnce() -> Result<(), Failed>) -> Result<f64, F
     Ok(began.elapsed().as_secs_f64() * 1e6)
 }
 
-/// Takes up to `count` samples after some warm-up runs.
+/// Takes up to `count` samples, after some runs for warming up that aren't counted.
 pub(super) fn samples(
     count: usize,
     mut once: impl FnMut() -> Result<f64, Failed>,
@@ -35,7 +35,7 @@ pub(super) fn samples(
     Ok(values)
 }
 
-/// Returns the value that `percent` of the values don't exceed. 0 if there are no values.
+/// Returns the value that `percent` of the values don't exceed, or 0 if there are no values.
 pub(super) fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -43,7 +43,7 @@ pub(super) fn percentile(values: &[f64], percent: f64) -> f64 {
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// Returns the middle value, or the mean of the middle two. `None` if there are no values.
+/// Returns the middle value, or the mean of the middle two. Returns `None` if there are no values.
 pub(super) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -76,7 +76,7 @@ mod tests {
             }
             Ok(1.0)
         });
-        // Five to warm up.
+        // Five of the calls were for warming up.
         assert_eq!((values.unwrap().len(), calls), (MIN_SAMPLES, 8));
     }
 }

@@ -5,33 +5,33 @@ use super::gpu::Gpu;
 use super::measures::{self, *};
 use super::sample::Measured;
 
-/// A measurement.
+/// A measurement, which produces one or two rows of the table.
 pub(super) struct Measurement {
-    /// Its name on the command line.
+    /// The name of the measurement on the command line.
     pub(super) name: String,
     pub(super) text: String,
     pub(super) unit: Unit,
-    /// Maximum number of repetitions. Slow measurements have few.
+    /// Maximum number of repetitions. It's low for slow measurements.
     pub(super) repetitions: usize,
-    /// The function that measures. It returns a value for each row.
+    /// The function that takes the measurement. It returns a value for each row.
     pub(super) measure: Box<dyn Fn(&Gpu) -> Measured>,
     pub(super) rows: Vec<Row>,
 }
 
-/// A row of the result.
+/// A row of the table that a measurement produces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Row {
-    /// The statistic, such as `p99`.
+    /// The statistic in the row, such as `p99`.
     pub(super) value: &'static str,
     pub(super) bar: Bar,
 }
 
-/// The lengths of the kernels, in microseconds.
+/// The lengths of the kernels in the measurements of waiting, in microseconds.
 const KERNELS: [u64; 6] = [0, 20, 50, 100, 300, 1000];
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// Returns a measurement with one row.
+/// Returns a measurement that has only one row.
 fn one(
     name: &str,
     text: &str,
@@ -44,7 +44,7 @@ fn one(
     Measurement { name, text, unit, repetitions: usize::MAX, measure, rows }
 }
 
-/// Returns a measurement with a row for the median and one for the 99th percentile.
+/// Returns a measurement that has a row for the median and a row for the 99th percentile.
 fn two(
     name: &str,
     text: &str,
@@ -55,7 +55,7 @@ fn two(
     Measurement { rows, ..one(name, text, Unit::Us, Bar::None, measure) }
 }
 
-/// Returns all measurements, in the order in which they're taken.
+/// Returns all measurements, in the order in which they are taken.
 pub(super) fn measurements() -> Vec<Measurement> {
     use Unit::{GbPerS, Ms, PerS, Percent, Us};
     let mut all = Vec::new();
@@ -139,8 +139,8 @@ pub(super) fn measurements() -> Vec<Measurement> {
     all
 }
 
-/// Returns the names of the measurements that are selected: all, or those whose names equal or begin
-/// with one of these.
+/// Returns the names of the selected measurements: those whose names equal or begin with an element
+/// of `only`, or all of them if `only` is empty.
 pub(crate) fn select(only: &[String]) -> Result<Vec<String>, String> {
     let names = || measurements().into_iter().map(|measurement| measurement.name);
     let is_meant = |name: &str, wanted: &str| {

@@ -1,4 +1,4 @@
-//! Graphs of twenty kernels, one after another.
+//! Measures graphs of twenty kernels that run one after another.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -8,22 +8,23 @@ use crate::bench::gpu::Gpu;
 use crate::bench::sample::{Measured, samples, time};
 use crate::cuda::{Failed, Handle, KernelNode};
 
-/// Number of kernels.
+/// Number of kernels in a graph.
 const NODES: usize = 20;
 
-/// An executable graph.
+/// A graph, its executable graph, and its nodes.
 struct Graph {
     graph: Handle,
     exec: Handle,
     nodes: Vec<Handle>,
 }
 
-/// Launches the graph and waits for it.
+/// Measures how long it takes to launch a graph and wait for it.
 pub(in crate::bench) fn graph(gpu: &Gpu) -> Measured {
     measure(gpu, false)
 }
 
-/// The same, after setting new parameters for each of the graph's nodes.
+/// Measures how long it takes to set new parameters for each node of a graph, launch it, and wait
+/// for it.
 pub(in crate::bench) fn graph_updates(gpu: &Gpu) -> Measured {
     measure(gpu, true)
 }
@@ -35,12 +36,12 @@ fn measure(gpu: &Gpu, updates: bool) -> Measured {
             if updates {
                 update(gpu, &mut graph)?;
             }
-            // SAFETY: the graph and the stream exist.
+            // SAFETY: the executable graph and the stream exist.
             unsafe { gpu.cuda.graph_launch(graph.exec, gpu.stream) }?;
             gpu.wait()
         })
     })?;
-    // SAFETY: both exist, and nothing uses them any longer.
+    // SAFETY: the graph and the executable graph exist, and nothing uses them any longer.
     unsafe {
         gpu.cuda.graph_exec_destroy(graph.exec)?;
         gpu.cuda.graph_destroy(graph.graph)?;
@@ -48,7 +49,7 @@ fn measure(gpu: &Gpu, updates: bool) -> Measured {
     Ok(p50(&times))
 }
 
-/// Returns a node's parameters: the kernel `spin`, for 0 ns.
+/// Returns the parameters of a node that runs the kernel `spin` for 0 ns.
 fn node(gpu: &Gpu, params: &mut [*mut c_void; 1]) -> KernelNode {
     KernelNode {
         function: gpu.spin,
@@ -68,7 +69,8 @@ fn build(gpu: &Gpu) -> Result<Graph, Failed> {
     let mut params = [(&raw mut ns).cast()];
     let kernel = node(gpu, &mut params);
     let mut nodes: Vec<Handle> = Vec::new();
-    // SAFETY: the pointers are valid, and the kernel's parameters live until they have been copied.
+    // SAFETY: the pointers are to live variables, and the calls copy the kernel's parameters before
+    // they return.
     unsafe {
         gpu.cuda.graph_create(&mut graph, 0)?;
         for _ in 0..NODES {
@@ -88,7 +90,8 @@ fn update(gpu: &Gpu, graph: &mut Graph) -> Result<(), Failed> {
         let mut ns = number as u64;
         let mut params = [(&raw mut ns).cast()];
         let kernel = node(gpu, &mut params);
-        // SAFETY: the graph and the node exist, and the parameters live until they have been copied.
+        // SAFETY: the executable graph and the node exist, and the call copies the parameters
+        // before it returns.
         unsafe { gpu.cuda.graph_set_kernel(graph.exec, *handle, &kernel) }?;
     }
     Ok(())

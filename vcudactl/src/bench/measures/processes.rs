@@ -1,4 +1,5 @@
-//! Programs that start, and programs that share the GPU. Each is a process of this program.
+//! Measures programs that start, and programs that share the GPU. Each is a process of this
+//! program.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,21 +15,22 @@ use crate::bench::sample::{Measured, samples, time};
 use crate::cli::{BENCH_PROGRAM, Role};
 use crate::cuda::{Failed, die_with_this_thread};
 
-/// Number of processes in each measurement.
+/// Number of processes in [`devices_in_turn`]. [`AT_ONCE`] is that of [`burst`], and [`SHARING`]
+/// that of [`rate`].
 const IN_TURN: usize = 40;
 const AT_ONCE: usize = 20;
 const SHARING: usize = 8;
-/// How long the processes of [`rate`] are counted, and how often they report.
+/// How long the kernels of [`rate`] are counted, and how often its processes report.
 const COUNTED: Duration = Duration::from_millis(1500);
 const REPORT: Duration = Duration::from_millis(50);
-/// Maximum time that such a process runs if it isn't killed.
+/// Maximum time that a process of [`rate`] runs if it isn't killed.
 const MAX_RUN: Duration = Duration::from_secs(60);
-/// Operations of a kernel that takes about 20 us.
+/// Number of operations in a kernel that takes about 20 us.
 const OPERATIONS: u32 = 10_000;
-/// Launches before each wait.
+/// Number of kernels that are launched before each wait.
 const BATCH: u64 = 32;
 
-/// Runs a process that the measuring process has started.
+/// Plays a role in a process that the measuring process has started.
 pub(in crate::bench) fn play(role: Role, library: &Path, quick: bool) -> Result<(), Failed> {
     match role {
         Role::Measure => Ok(()),
@@ -45,7 +47,7 @@ pub(in crate::bench) fn play(role: Role, library: &Path, quick: bool) -> Result<
 fn ask_for_devices(library: &Path) -> Result<(), Failed> {
     let cuda = load(library)?;
     let (mut count, mut name, mut bytes) = (0, [0; 256], 0);
-    // SAFETY: the results are writable, and `name` has this many bytes.
+    // SAFETY: the results are stored in local variables, and `name` has 256 bytes.
     unsafe {
         cuda.init(0)?;
         cuda.device_count(&mut count)?;
@@ -57,7 +59,7 @@ fn ask_for_devices(library: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Reports the time and the number of kernels that are done, repeatedly.
+/// Runs kernels. Repeatedly prints the time, and the number of kernels that have finished.
 fn run_kernels(gpu: &Gpu) -> Result<(), Failed> {
     let operations = if gpu.quick { OPERATIONS / 100 } else { OPERATIONS };
     let until = Instant::now() + MAX_RUN;
@@ -65,7 +67,7 @@ fn run_kernels(gpu: &Gpu) -> Result<(), Failed> {
     while Instant::now() < until {
         if reported.is_none_or(|last| last.elapsed() >= REPORT) {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            // If nothing reads the output, exit.
+            // Exit if nothing reads the output any longer.
             if writeln!(std::io::stdout(), "{} {done}", now.as_nanos()).is_err() {
                 break;
             }
@@ -79,12 +81,13 @@ fn run_kernels(gpu: &Gpu) -> Result<(), Failed> {
 }
 
 fn start(gpu: &Gpu, role: Role, stdout: Stdio) -> Result<Child, Failed> {
-    // The library may be this process's standard input, which the other process inherits.
+    // Start this program by the path /proc/self/exe. If the library is this process's standard
+    // input, the new process inherits it.
     let mut command = Command::new("/proc/self/exe");
     command.arg(BENCH_PROGRAM).arg("--library").arg(&gpu.library);
     let role = role.to_possible_value().map_or(String::new(), |role| role.get_name().to_owned());
     command.args(["--role", &role]).args(gpu.quick.then_some("--quick"));
-    // If a library hangs, this process is killed. The other one must not outlive it.
+    // This process is killed if a library hangs. The new process must not outlive it.
     die_with_this_thread(&mut command);
     command.stdout(stdout).spawn().map_err(|error| failed("start", &error))
 }
@@ -101,7 +104,7 @@ fn finish(mut child: Child) -> Result<(), Failed> {
     }
 }
 
-/// A program that only asks for devices, in milliseconds.
+/// Measures a program that only queries the devices, in milliseconds.
 pub(in crate::bench) fn devices(gpu: &Gpu) -> Measured {
     let times = samples(gpu.count(5), || {
         Ok(time(|| finish(start(gpu, Role::Devices, Stdio::null())?))? / 1e3)
@@ -109,7 +112,7 @@ pub(in crate::bench) fn devices(gpu: &Gpu) -> Measured {
     Ok(p50(&times))
 }
 
-/// Forty such programs, one after another.
+/// Measures 40 programs that only query the devices, one after another.
 pub(in crate::bench) fn devices_in_turn(gpu: &Gpu) -> Measured {
     let all = time(|| {
         (0..gpu.count(IN_TURN)).try_for_each(|_| finish(start(gpu, Role::Devices, Stdio::null())?))
@@ -117,19 +120,20 @@ pub(in crate::bench) fn devices_in_turn(gpu: &Gpu) -> Measured {
     Ok(vec![all / 1e3])
 }
 
-/// Twenty programs at once that run a kernel.
+/// Measures 20 programs that each run a kernel, all at once.
 pub(in crate::bench) fn burst(gpu: &Gpu) -> Measured {
     let all = time(|| {
         let count = gpu.count(AT_ONCE);
         let started: Vec<_> = (0..count).map(|_| start(gpu, Role::Kernel, Stdio::null())).collect();
-        // All must exit before the next measurement begins, even if one fails.
+        // Wait for all programs even if one fails, because they must have exited before the next
+        // measurement begins.
         let ended: Vec<_> = started.into_iter().map(|child| finish(child?)).collect();
         ended.into_iter().collect()
     })?;
     Ok(vec![all / 1e3])
 }
 
-/// Processes that are killed and waited for when dropped.
+/// Processes that are killed and reaped when this value is dropped.
 struct Running(Vec<Child>);
 
 impl Drop for Running {
@@ -143,10 +147,12 @@ impl Drop for Running {
     }
 }
 
-/// A report of [`run_kernels`]: the process, and the time and number, or `None` if it has ended.
+/// A report of [`run_kernels`]: the number of the process, and the time in seconds and the number
+/// of kernels. The latter is `None` if the process has ended.
 type Report = (usize, Option<(f64, f64)>);
 
-/// Eight processes that run kernels: the total number of kernels per second.
+/// Measures eight processes that run kernels at the same time: the total number of kernels per
+/// second.
 pub(in crate::bench) fn rate(gpu: &Gpu) -> Measured {
     let count = gpu.count(SHARING);
     let (sender, reports) = channel();
@@ -158,7 +164,7 @@ pub(in crate::bench) fn rate(gpu: &Gpu) -> Measured {
         std::thread::spawn(move || read(number, stdout, &sender));
     }
     let all = collect(&reports, count, if gpu.quick { COUNTED / 5 } else { COUNTED })?;
-    // Count only the time during which all processes ran.
+    // Count only kernels that ran after all processes had started.
     let from = all.iter().filter_map(|one| one.first()).map(|first| first.0).fold(0.0, f64::max);
     let rates = all.iter().map(|one| {
         let counted: Vec<_> = one.iter().filter(|(at, _)| *at >= from).collect();
@@ -183,7 +189,8 @@ fn read(number: usize, stdout: Option<ChildStdout>, sender: &Sender<Report>) {
     let _ = sender.send((number, None));
 }
 
-/// Collects reports until all processes have run at the same time for long enough.
+/// Collects the reports of all processes. Returns after all of them have run at the same time for
+/// `counted`.
 fn collect(
     reports: &Receiver<Report>,
     count: usize,

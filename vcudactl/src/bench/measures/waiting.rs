@@ -1,4 +1,4 @@
-//! Kernels, and waiting for them.
+//! Measures kernels, and the ways to wait for them.
 
 use std::ptr::null_mut;
 use std::time::Instant;
@@ -8,18 +8,18 @@ use crate::bench::gpu::Gpu;
 use crate::bench::sample::{Measured, samples, time};
 use crate::cuda::{Failed, Handle};
 
-/// CU_EVENT_DISABLE_TIMING, and CU_EVENT_BLOCKING_SYNC with it.
+/// The flag CU_EVENT_DISABLE_TIMING. `BLOCKING` combines it with CU_EVENT_BLOCKING_SYNC.
 const NO_TIMING: u32 = 2;
 const BLOCKING: u32 = 3;
-/// Records in a sample of [`record`].
+/// Number of records in a sample of [`record`].
 const RECORDS: usize = 100;
 
-/// Returns the number of samples of a kernel of this length.
+/// Returns the number of samples to take of a kernel that takes `us` microseconds.
 fn count(gpu: &Gpu, us: u64) -> usize {
     gpu.count(if us < 100 { 1000 } else { 300 })
 }
 
-/// A kernel and cuStreamSynchronize.
+/// Measures a kernel and cuStreamSynchronize.
 pub(in crate::bench) fn sync(gpu: &Gpu, us: u64) -> Measured {
     let times = samples(count(gpu, us), || {
         time(|| {
@@ -30,7 +30,7 @@ pub(in crate::bench) fn sync(gpu: &Gpu, us: u64) -> Measured {
     Ok(p50_p99(&times))
 }
 
-/// A kernel, a copy of four bytes to page-locked memory, and cuStreamSynchronize.
+/// Measures a kernel, a copy of four bytes to page-locked memory, and cuStreamSynchronize.
 pub(in crate::bench) fn copy_sync(gpu: &Gpu, us: u64) -> Measured {
     let mut host = null_mut();
     // SAFETY: `host` is writable.
@@ -38,22 +38,23 @@ pub(in crate::bench) fn copy_sync(gpu: &Gpu, us: u64) -> Measured {
     let times = samples(count(gpu, us), || {
         time(|| {
             gpu.launch_for(us)?;
-            // SAFETY: both addresses have four bytes, and live until the copy is done.
+            // SAFETY: both addresses have four bytes, and the memory exists until the copy has
+            // finished.
             unsafe { gpu.cuda.copy_from_async(host, gpu.word, 4, gpu.stream) }?;
             gpu.wait()
         })
     })?;
-    // SAFETY: no copy uses the memory.
+    // SAFETY: the copy has finished, so nothing uses the memory.
     unsafe { gpu.cuda.host_free(host) }?;
     Ok(p50_p99(&times))
 }
 
-/// A kernel, cuEventRecord, and cuEventSynchronize.
+/// Measures a kernel, cuEventRecord, and cuEventSynchronize.
 pub(in crate::bench) fn event_sync(gpu: &Gpu, us: u64) -> Measured {
     Ok(p50_p99(&event_times(gpu, us, NO_TIMING)?))
 }
 
-/// The same with an event whose waiter sleeps.
+/// Measures the same as [`event_sync`], with an event whose waiting thread sleeps.
 pub(in crate::bench) fn blocking_sync(gpu: &Gpu, us: u64) -> Measured {
     Ok(p50(&event_times(gpu, us, BLOCKING)?))
 }
@@ -79,7 +80,7 @@ fn record_and_wait(gpu: &Gpu, event: Handle) -> Result<(), Failed> {
     }
 }
 
-/// A kernel, and cuStreamQuery until it's done.
+/// Measures a kernel, and repeated calls of cuStreamQuery until it has finished.
 pub(in crate::bench) fn query(gpu: &Gpu, us: u64) -> Measured {
     let times = samples(count(gpu, us), || {
         time(|| {
@@ -90,7 +91,7 @@ pub(in crate::bench) fn query(gpu: &Gpu, us: u64) -> Measured {
     Ok(p50_p99(&times))
 }
 
-/// cuEventRecord, the cost of each call.
+/// Measures cuEventRecord. The result is the time per call.
 pub(in crate::bench) fn record(gpu: &Gpu) -> Measured {
     let event = gpu.event(NO_TIMING)?;
     let times = samples(gpu.count(200), || {
@@ -106,7 +107,8 @@ pub(in crate::bench) fn record(gpu: &Gpu) -> Measured {
     Ok(p50(&times))
 }
 
-/// The CPU time of this process while it sleeps until the end of a kernel of three seconds, in percent.
+/// Measures the CPU time that this process uses while it sleeps until the end of a kernel of three
+/// seconds, in percent.
 pub(in crate::bench) fn cpu_time(gpu: &Gpu) -> Measured {
     let event = gpu.event(BLOCKING)?;
     let us = if gpu.quick { 100_000 } else { 3_000_000 };
@@ -124,7 +126,7 @@ fn cpu_ns() -> Result<u64, Failed> {
     let read = || {
         let tasks = std::fs::read_dir("/proc/self/task")?;
         let times = tasks.map(|task| {
-            // A thread may end meanwhile. Its time isn't counted.
+            // Ignore a thread that has ended in the meantime. Its time isn't counted.
             let text = std::fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
             Ok(text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0))
         });
