@@ -1,5 +1,5 @@
-//! HTTP over vcudad's Unix socket. Each request opens a new connection, which is cheap on a Unix
-//! socket.
+//! The client side of HTTP over vcudad's Unix socket. Each request opens a new connection, which is
+//! cheap on a Unix socket.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -19,16 +19,17 @@ use tokio::net::UnixStream;
 use crate::error::CtlError;
 use crate::stopped::stopped_vcudad;
 
-/// Maximum wait for a response. vcudad usually responds in milliseconds and gives up after 10 s.
+/// Maximum time to wait for a response. vcudad usually responds in milliseconds, and gives up after
+/// 10 s.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// How long to wait for a response before checking whether vcudad is stopped.
+/// How long to wait for a response before checking whether the vcudad process is stopped.
 const PROMPT: Duration = Duration::from_millis(300);
 /// Maximum size of a response, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
 /// Maximum size of one line in a stream, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
-/// Name of the socket that is only for reading, beside the control socket.
+/// Name of the read-only socket, which is in the same directory as the control socket.
 const READ_SOCKET: &str = "read.sock";
 
 /// A client of vcudad's control API.
@@ -46,8 +47,8 @@ impl Client {
         CtlError::Connection { path: self.socket.clone(), reason: reason.to_string() }
     }
 
-    /// Connects to the control socket. If the user may not and only wants to read, connects to the read
-    /// socket.
+    /// Connects to the control socket. If the user has no permission for that and the request only
+    /// reads, connects to the read socket.
     async fn connect(&self, only_reads: bool) -> Result<UnixStream, CtlError> {
         let read = self.socket.with_file_name(READ_SOCKET);
         let refused = match UnixStream::connect(&self.socket).await {
@@ -62,7 +63,7 @@ impl Client {
         let path = || self.socket.clone();
         refused.map_err(|error| match error.kind() {
             ErrorKind::NotFound => CtlError::NoSocket(path()),
-            // connect() returns the same error for files that aren't sockets.
+            // connect() returns this error also for files that aren't sockets.
             ErrorKind::ConnectionRefused if !is_socket(&self.socket) => {
                 CtlError::NotASocket(path())
             }
@@ -81,7 +82,7 @@ impl Client {
         })
     }
 
-    /// Returns the path of the socket that requests to read use.
+    /// Returns the path of the socket that read-only requests use.
     pub(crate) async fn path_for_reading(&self) -> PathBuf {
         let stream = self.connect(true).await.ok();
         let address = stream.and_then(|stream| stream.peer_addr().ok());
@@ -89,8 +90,7 @@ impl Client {
         path.unwrap_or_else(|| self.socket.clone())
     }
 
-    /// Sends a request and waits for the response headers. Any status other than success is an
-    /// error.
+    /// Sends a request and waits for the response headers. Fails if the status isn't success.
     async fn send(
         &self,
         method: Method,
@@ -155,12 +155,12 @@ impl Client {
         serde_json::from_slice(&text).map_err(|error| CtlError::Answer(error.to_string()))
     }
 
-    /// Reads a resource.
+    /// Reads the resource at a path.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CtlError> {
         self.value(Method::GET, path, None).await
     }
 
-    /// Creates a resource.
+    /// Creates a resource with a POST request, and returns the response.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -169,12 +169,12 @@ impl Client {
         self.value(Method::POST, path, Some(to_json(body)?)).await
     }
 
-    /// Requests an action that has no parameters.
+    /// Requests an action that has no parameters, such as a pause.
     pub(crate) async fn act<T: DeserializeOwned>(&self, path: &str) -> Result<T, CtlError> {
         self.value(Method::POST, path, None).await
     }
 
-    /// Changes a resource.
+    /// Changes a resource with a PATCH request, and returns the response.
     pub(crate) async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -183,13 +183,14 @@ impl Client {
         self.value(Method::PATCH, path, Some(to_json(body)?)).await
     }
 
-    /// Removes a resource.
+    /// Removes a resource with a DELETE request.
     pub(crate) async fn delete(&self, path: &str) -> Result<(), CtlError> {
         let answer = self.send(Method::DELETE, path, None).await?;
         self.read(answer).await.map(drop)
     }
 
-    /// Passes each line of a stream to `each` until the stream ends, which is always an error.
+    /// Calls `each` with each line of a stream, until the stream ends. Always returns an error in
+    /// the end, because vcudad never ends a stream normally.
     pub(crate) async fn stream<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -197,7 +198,8 @@ impl Client {
     ) -> Result<(), CtlError> {
         let mut body = self.send(Method::GET, path, None).await?.into_body();
         let mut pending = Vec::new();
-        // The stream never ends normally, so any end means that vcudad closed it.
+        // vcudad never ends a stream normally, so if this loop ends, vcudad has closed the
+        // connection.
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(bytes) = frame.into_data() else { continue };
             pending.extend_from_slice(&bytes);
@@ -226,8 +228,8 @@ fn is_socket(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_socket())
 }
 
-/// Returns the name of a file's group, or the group ID if it has no name, or `None` for root's
-/// group.
+/// Returns the name of a file's group, or its group ID if the group has no name. Returns `None` for
+/// root's group.
 fn group_of(path: &Path) -> Option<String> {
     let Ok(meta) = std::fs::metadata(path) else { return Some("virtio-cuda".into()) };
     if meta.gid() == 0 {

@@ -1,10 +1,10 @@
-//! Describes whether vcudad uses its configuration file.
+//! Describes whether vcudad uses its configuration file or has refused it.
 
 use control_api::ConfigInfo;
 
 use crate::table::timestamp;
 
-/// Describes the last read of the file.
+/// Describes the result of vcudad's last attempt to read the file.
 pub(crate) fn describe(file: &ConfigInfo) -> String {
     match &file.refused {
         None => format!("read and applied at {}", timestamp(file.read_ms)),
@@ -12,7 +12,7 @@ pub(crate) fn describe(file: &ConfigInfo) -> String {
     }
 }
 
-/// Returns instructions for a file that was refused.
+/// Returns advice for the operator if vcudad has refused the file.
 pub(crate) fn advice(file: &ConfigInfo) -> String {
     let since = match file.applied_ms {
         Some(applied) => format!("the settings that it applied at {}", timestamp(applied)),
@@ -29,7 +29,7 @@ pub(crate) fn advice(file: &ConfigInfo) -> String {
     )
 }
 
-/// Returns the path and the line with which vcudad's error begins.
+/// Returns the path and the line number at the beginning of vcudad's error.
 fn place(refused: &str) -> Option<(&str, Option<u32>)> {
     let (path, rest) = refused.split_once(": ").filter(|(path, _)| path.starts_with('/'))?;
     let line = rest.strip_prefix("line ").and_then(|rest| rest.split_once(": "));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::exit;
 
-/// A command failure.
+/// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CtlError {
     /// The socket does not exist.
@@ -20,7 +20,7 @@ pub(crate) enum CtlError {
     /// The socket exists, but no process listens on it.
     #[error("{0}: connection refused: vcudad is not running; start it (systemctl start vcudad)")]
     NobodyListens(PathBuf),
-    /// vcudad is stopped.
+    /// The vcudad process is stopped, for example by SIGSTOP.
     #[error(
         "vcudad doesn't respond, because process {0} is stopped (by SIGSTOP or a debugger). Let it \
          continue (kill -CONT {0}), or restart it (systemctl restart vcudad)"
@@ -29,8 +29,9 @@ pub(crate) enum CtlError {
     /// The path refers to a file that isn't a socket.
     #[error("{0}: is not a socket: pass vcudad's control_socket to --socket")]
     NotASocket(PathBuf),
-    /// The user has no permission to connect, and can't be told to join the socket's group, because
-    /// that group is root's. The text says how to get read access, as in [`CtlError::NotAllowed`].
+    /// The user has no permission to connect. The message doesn't suggest joining the socket's
+    /// group, because that group is root's. The text says how to get read access, as `readers` does
+    /// in [`CtlError::NotAllowed`].
     #[error(
         "{0}: permission denied: the socket's group is root. Use sudo, or give the socket its own \
          group: groupadd virtio-cuda, or set control_group in vcudad's configuration; then \
@@ -43,19 +44,20 @@ pub(crate) enum CtlError {
          in again), or use sudo{readers}"
     )]
     NotAllowed {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
-        /// The socket's group.
+        /// The name of the socket's group.
         group: String,
-        /// How to get read access without the control socket. Empty if there is no read socket.
+        /// Says how to get read access without the control socket. Empty if there is no read
+        /// socket.
         readers: String,
     },
-    /// The connection failed in another way.
+    /// The connection failed for another reason.
     #[error("{path}: {reason}")]
     Connection {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
-        /// The cause.
+        /// The reason of the failure.
         reason: String,
     },
     /// vcudad refused the request.
@@ -70,49 +72,48 @@ pub(crate) enum CtlError {
     /// Writing to standard output failed.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
-    /// A command failed for some of several VMs. The errors have been printed.
+    /// A command for several VMs failed for some of them. Their errors have already been printed.
     #[error("failed for {failed} of {all} VMs")]
     Several {
-        /// Number of VMs for which it failed.
+        /// Number of VMs for which the command failed.
         failed: usize,
-        /// Number of VMs.
+        /// Number of VMs for which the command was run.
         all: usize,
     },
-    /// `doctor` has found problems, and printed them.
+    /// `doctor` has found this number of problems, and has already printed them.
     #[error("problems found: {0}")]
     Unhealthy(usize),
-    /// A VM's share can't be tested now.
+    /// A VM's share can't be tested now, for this reason.
     #[error("{0}")]
     Untested(String),
     /// The test of a VM's share has failed.
     #[error("the test of VM '{vm}' failed in step '{step}': {text}; {advice}")]
     TestFailed {
-        /// The VM's name.
         vm: String,
-        /// The step.
+        /// The step that failed.
         step: String,
-        /// The error.
+        /// The error message of the step.
         text: String,
-        /// The probable cause, and a remedy.
+        /// The probable cause of the failure, and what to do.
         advice: String,
     },
-    /// An argument is wrong.
+    /// An argument is invalid.
     #[error("{0}")]
     Usage(String),
-    /// Rows of `bench` have failed or miss their bars. They have been printed.
+    /// Rows of `bench` have failed or missed their bars. The rows have already been printed.
     #[error("rows that failed: {failed}; rows that miss their bars: {missed}")]
     Missed {
         /// Number of rows that have failed.
         failed: usize,
-        /// Number of rows that miss their bars.
+        /// Number of rows that missed their bars.
         missed: usize,
     },
-    /// A system call or other OS operation failed.
+    /// A system call or another operation of the operating system failed.
     #[error("{what}: {source}")]
     Os {
         /// The operation that failed, for example `cannot use the terminal`.
         what: String,
-        /// The cause.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -134,7 +135,8 @@ impl CtlError {
         }
     }
 
-    /// Returns the error as `--json` prints it: vcudad's error, or an object of the same form.
+    /// Returns the error in the form that `--json` prints: vcudad's error object, or an object of
+    /// the same form.
     pub(crate) fn to_json(&self) -> Value {
         let code = match self {
             Self::Refused(error) => return json!(error),

@@ -1,4 +1,4 @@
-//! Exit codes and failure reporting.
+//! Exit codes, and the output of errors and warnings.
 
 use std::process::ExitCode;
 
@@ -7,12 +7,13 @@ use serde_json::Value;
 use crate::cli::NAME;
 use crate::table::printable;
 
-/// The user's request was wrong: a bad option, a value out of range, a VM that doesn't exist.
+/// The exit code for an invalid request, such as a bad option, a value out of range, or a VM that
+/// doesn't exist.
 pub(crate) const BAD_INPUT: u8 = 2;
-/// The request failed for another reason.
+/// The exit code for a request that failed for another reason.
 pub(crate) const FAILED: u8 = 1;
 
-/// Prints an error or a warning on a single line of standard error, even if `text` has several.
+/// Prints an error or a warning on standard error. Joins several lines of `text` into one.
 pub(crate) fn report(text: &str) {
     eprintln!("{NAME}: {}", printable(&text.trim().replace('\n', " ")));
 }
@@ -22,7 +23,7 @@ pub(crate) fn report_json(value: &Value) {
     eprintln!("{value}");
 }
 
-/// Reports a failure, and returns the exit code.
+/// Prints an error, and returns the exit code.
 pub(crate) fn fail(code: u8, text: &str) -> ExitCode {
     report(text);
     ExitCode::from(code)

@@ -1,22 +1,23 @@
-//! The time from which on usage is shown: a month, a day, or any other time. Months are in UTC.
+//! The start of the period for which usage is shown: a month, a day, or any other time. Months are
+//! in UTC.
 
 use jiff::Timestamp;
 
 use crate::since::Since;
 
-/// Returns when this month began, in milliseconds since 1970.
+/// Returns the time at which the current month began in UTC, in milliseconds since 1970.
 pub(crate) fn this_month() -> u64 {
     let month = Timestamp::now().strftime("%Y-%m").to_string();
     start_of(&format!("{month}-01")).unwrap_or_default()
 }
 
-/// Returns when a day begins, in milliseconds since 1970.
+/// Returns the time at which a day begins in UTC, in milliseconds since 1970.
 fn start_of(day: &str) -> Option<u64> {
     let start: Timestamp = format!("{day}T00:00:00Z").parse().ok()?;
     u64::try_from(start.as_millisecond()).ok()
 }
 
-/// Parses a time as `events --since` does, or a month, or a day.
+/// Parses a month, a day, or a time in a form that `events --since` accepts.
 pub(crate) fn parse_since(text: &str) -> Result<Since, String> {
     let day = || match text.len() {
         7 => start_of(&format!("{text}-01")),

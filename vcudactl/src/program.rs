@@ -14,11 +14,11 @@ use crate::error::CtlError;
 use crate::exit::{BAD_INPUT, fail, report_json};
 use crate::share_test;
 
-/// Runs the program.
+/// Runs the command on the command line. Prints its error, if any.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // A command without its required subcommand, such as `vm`: print the help.
+        // For a command without its required subcommand, such as `vm`, print the help.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
             return ExitCode::from(BAD_INPUT);
@@ -34,7 +34,7 @@ pub fn main() -> ExitCode {
             }
             return fail(BAD_INPUT, &text);
         }
-        // --help or --version.
+        // Print the text of --help or --version, which clap returns as an error.
         Err(error) => {
             let _ = error.print();
             return ExitCode::SUCCESS;
@@ -48,7 +48,8 @@ pub fn main() -> ExitCode {
     }
     match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader, such as `head`, closed the pipe because it has read enough.
+        // The reader of the output, such as `head`, has closed the pipe because it has read enough.
+        // That isn't an error.
         Err(CtlError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }
@@ -60,8 +61,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Returns clap's suggestion for a misspelled command, option, or value, or says how to change a setting
-/// for which `vm set` has no option.
+/// Returns clap's suggestion for a misspelled command, option, or value. For an unknown option of
+/// `vm set`, says how to change a setting without an option.
 fn suggestion(error: &clap::Error) -> String {
     let sets = std::env::args().any(|argument| argument == "set");
     if let (true, ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
@@ -80,7 +81,7 @@ fn suggestion(error: &clap::Error) -> String {
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let found = kinds.iter().find_map(|kind| match error.get(*kind)? {
         ContextValue::String(name) => Some(name),
-        // The most similar one is the last.
+        // clap sorts the suggestions by similarity, with the most similar one at the end.
         ContextValue::Strings(names) => names.last(),
         _ => None,
     });

@@ -1,16 +1,16 @@
-//! The time from which on past events are printed.
+//! The time from which past events are printed.
 
 use std::str::FromStr;
 
 use control_api::Timespan;
 use jiff::Timestamp;
 
-/// A time, or how long ago it was.
+/// A time, given as a time or as a duration before now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
-    /// This long before now.
+    /// This duration before now.
     Ago(Timespan),
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     At(u64),
 }
 

@@ -1,19 +1,20 @@
-//! Finds out whether vcudad is stopped, by SIGSTOP or a debugger. Its socket then still accepts
-//! connections, but nobody answers.
+//! Finds out whether vcudad is stopped, by SIGSTOP or a debugger. The socket of a stopped vcudad
+//! still accepts connections, but requests get no response.
 
 use std::path::Path;
 
 const VCUDAD: &str = "vcudad";
 
-/// A process's entry in /proc.
+/// The entry of a process in /proc.
 struct Entry {
     name: String,
     is_stopped: bool,
     parent: u32,
 }
 
-/// Returns the process ID of the socket's vcudad if it is stopped. `listener` is the process that has
-/// opened the socket: vcudad, its child, or a spawner to which vcudad has connected.
+/// Returns the process ID of the vcudad to which a socket belongs, if that vcudad is stopped.
+/// `listener` is the process that has opened the socket: vcudad itself, a child of vcudad, or a
+/// spawner to which vcudad has connected.
 pub(crate) fn stopped_vcudad(proc: &Path, listener: u32) -> Option<u32> {
     let parent = entry(proc, listener).map(|entry| entry.parent);
     let is_vcudad = |id: &u32| entry(proc, *id).is_some_and(|entry| entry.name == VCUDAD);
@@ -35,7 +36,7 @@ fn arguments(proc: &Path, id: u32) -> Vec<String> {
     String::from_utf8_lossy(&text).split('\0').map(str::to_owned).collect()
 }
 
-/// Returns an option's value, which is the next argument or follows `=`.
+/// Returns the value of a command line option, which is the next argument or follows `=`.
 fn option(arguments: &[String], name: &str) -> Option<String> {
     let mut arguments = arguments.iter();
     let found = arguments.find_map(|word| word.strip_prefix(name))?;
@@ -43,7 +44,8 @@ fn option(arguments: &[String], name: &str) -> Option<String> {
 }
 
 fn entry(proc: &Path, id: u32) -> Option<Entry> {
-    // ID (NAME) STATE PARENT ...; the name may contain spaces and parentheses.
+    // The format is `ID (NAME) STATE PARENT …`. The name may contain spaces and parentheses, so
+    // search for the last closing one.
     let text = std::fs::read(proc.join(id.to_string()).join("stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
     let (start, rest) = text.rsplit_once(')')?;

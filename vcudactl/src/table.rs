@@ -6,19 +6,19 @@ use jiff::Timestamp;
 
 use crate::color;
 
-/// Alignment of a column.
+/// The side to which the cells of a column are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// A table whose columns fit their widest cell.
+/// A table. Each column is as wide as its widest cell.
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<(&'static str, Side)>,
     rows: Vec<Vec<String>>,
-    /// The rows and columns of the cells that are red.
+    /// The row and the column of each cell that is red.
     alarms: Vec<(usize, usize)>,
 }
 
@@ -32,13 +32,13 @@ impl Table {
         self.rows.push(cells.map(|cell| printable(&cell)).into());
     }
 
-    /// Makes a cell of the last row red.
+    /// Makes the cell of the last row in this column red.
     pub(crate) fn alarm(&mut self, column: &str) {
         let at = self.columns.iter().position(|(name, _)| *name == column);
         self.alarms.extend(self.rows.len().checked_sub(1).zip(at));
     }
 
-    /// Adds columns to the right.
+    /// Adds columns at the right side of the table.
     pub(crate) fn widen(&mut self, columns: &[(&'static str, Side)]) {
         self.columns.extend_from_slice(columns);
     }
@@ -69,7 +69,8 @@ impl Table {
                     Side::Left => format!("{cell:<width$}  "),
                     Side::Right => format!("{cell:>width$}  "),
                 };
-                // The first line has the names of the columns.
+                // The first line contains the column names, so the numbers of lines and rows differ
+                // by one.
                 let is_alarm =
                     number.checked_sub(1).is_some_and(|row| self.alarms.contains(&(row, column)));
                 text.push_str(&color::red(padded, is_alarm && has_colors));

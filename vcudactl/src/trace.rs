@@ -1,7 +1,7 @@
 //! Converts trace records to the Trace Event Format, which Perfetto (ui.perfetto.dev) and Chrome
-//! (chrome://tracing) show. Each GPU is a process, and each VM on it has a thread for who had the
-//! GPU, another for when its work waited, and another for its copies during other VMs' windows.
-//! Device memory is a counter.
+//! (chrome://tracing) can show. In the trace, each GPU is a process. Each VM on the GPU has three
+//! threads (lanes): for the times when it had the GPU, for the times when its work waited, and for
+//! its copies during other VMs' windows. Device memory is a counter.
 //!
 //! The format is described in "Trace Event Format" by the Catapult project. Times are in
 //! microseconds.
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use control_api::{TraceChange, TraceGate, TraceRecord, TraceState, WaitReason};
 use serde_json::{Value, json};
 
-/// The threads of each VM.
+/// Suffixes of the names of the three lanes that each VM has.
 const LANES: [&str; 3] = ["", ": waits", ": copies"];
 
-/// Where a VM's kernels are.
+/// Whether a VM's kernels are on the GPU, or being evicted or returned.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Place {
     #[default]
@@ -24,18 +24,19 @@ enum Place {
     Returning,
 }
 
-/// A VM on a GPU.
+/// The state of a VM on a GPU.
 #[derive(Default)]
 struct Track {
     number: u64,
     state: TraceState,
     place: Place,
-    /// The period that each lane shows, with its start.
+    /// For each lane, the name of the period that it currently shows, and the time at which that
+    /// period began in nanoseconds.
     shown: [Option<(&'static str, u64)>; LANES.len()],
 }
 
 impl Track {
-    /// Returns what each lane shows now.
+    /// Returns the name of the period that each lane must show in the present state.
     fn lanes(&self) -> [Option<&'static str>; LANES.len()] {
         let TraceState { gate, busy, waits_for, copying, .. } = self.state;
         let has_gpu = match (self.place, gate) {
@@ -79,7 +80,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// Returns the number of records that are missing.
+    /// Returns the number of records that vcudad couldn't deliver.
     pub(crate) fn missed(&self) -> u64 {
         self.missed
     }
@@ -88,7 +89,7 @@ impl Trace {
         let TraceRecord { time_ns, vm, gpu, missed, change } = record;
         self.missed += missed;
         // Records can be slightly out of order, because several threads of vcudad publish them.
-        // Times in the trace must not decrease.
+        // Times in the trace must not decrease, so use the highest time so far.
         let at = time_ns.saturating_sub(*self.first.get_or_insert(*time_ns));
         let at = at.max(self.last);
         self.last = at;
@@ -115,7 +116,7 @@ impl Trace {
         extend(track, lanes, *gpu, at, &mut self.events);
     }
 
-    /// Ends all periods, and returns the trace's JSON.
+    /// Ends all periods, and returns the trace as JSON.
     pub(crate) fn finish(mut self) -> Value {
         for ((gpu, _), track) in &mut self.tracks {
             extend(track, [None; LANES.len()], *gpu, self.last, &mut self.events);
@@ -136,7 +137,7 @@ impl Trace {
     }
 }
 
-/// Ends the periods of lanes that now show something else, and begins others.
+/// For each lane whose period has changed, ends the old period and begins the new one.
 fn extend(
     track: &mut Track,
     lanes: [Option<&'static str>; LANES.len()],
@@ -148,7 +149,8 @@ fn extend(
         if shown.map(|(name, _)| name) == now {
             continue;
         }
-        // Leave out periods of zero length: the scheduler may act several times at the same time.
+        // Leave out periods of zero length. They occur when the scheduler makes several changes at
+        // the same time.
         if let Some((name, since)) = shown.take().filter(|(_, since)| *since < at) {
             events.push(json!({
                 "ph": "X", "cat": "gpu", "name": name, "pid": gpu, "tid": lane,
@@ -177,7 +179,7 @@ mod tests {
         TraceChange::State(TraceState { gate, busy, waits_for, copying: false, off })
     }
 
-    /// Returns the periods of a lane, as text.
+    /// Returns the periods of a lane in a trace as text.
     fn periods(trace: &Value, lane: u64) -> Vec<String> {
         let events = trace["traceEvents"].as_array().unwrap();
         let of_lane = |event: &&Value| event["ph"] == "X" && event["tid"] == lane;
@@ -210,7 +212,8 @@ mod tests {
         assert_eq!(periods(&trace, 5), ["\"turn\" 3000.0 1000.0"]);
     }
 
-    /// Checks what the Trace Event Format requires of each type of event.
+    /// Checks that each type of event in a trace has the fields that the Trace Event Format
+    /// requires.
     #[test]
     fn every_event_has_the_fields_that_its_type_requires() {
         let mut trace = Trace::default();

@@ -1,4 +1,4 @@
-//! Says why a VM waits for a GPU.
+//! Describes why a VM waits for a GPU.
 
 use control_api::{ComputeSpec, Wait, WaitReason};
 
@@ -19,7 +19,7 @@ pub(crate) fn reason(wait: &Wait, compute: &ComputeSpec) -> String {
     }
 }
 
-/// Returns the reason in at most eight characters.
+/// Returns the reason for a wait in at most eight characters.
 pub(crate) fn short_reason(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::Paused => "paused",

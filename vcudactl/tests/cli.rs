@@ -1,4 +1,4 @@
-//! Tests of the whole program against a fake vcudad.
+//! Tests the whole program with a fake vcudad.
 
 mod support;
 
@@ -53,7 +53,7 @@ fn lists_are_columns_or_json() {
     assert_eq!(printed[0]["last_fault"], json!("Xid 79"));
 }
 
-/// vcudad's response for a VM that has failed.
+/// Returns vcudad's response for a VM that has failed for this reason.
 fn failed(why: &str) -> Value {
     json!({
         "name": "web", "origin": "api", "state": "failed", "failure": why,
@@ -124,7 +124,7 @@ fn one_missing_vm_does_not_stop_the_others() {
                 409,
                 json!({"code": "conflict", "message": "VM 'busy' has 2 sessions"}).to_string(),
             ),
-            // Without the parameter, sessions end.
+            // Without the parameter `if_idle`, vcudad removes the VM and ends its sessions.
             "/v1/vms/busy" | "/v1/vms/a?if_idle=true" | "/v1/vms/b?if_idle=true" => {
                 (204, String::new())
             }
@@ -204,7 +204,7 @@ fn a_space_separates_names_and_values() {
     let (_, out, err) = vcudactl(&server.socket, &["vm", "show", "web"]);
     assert!(out.contains("mps.active_thread_percentage 40%\n"), "{out}{err}");
     assert!(out.contains("    concurrent copies   0\n"), "{out}");
-    // A long setting name doesn't shift the other values.
+    // A setting with a long name doesn't change the alignment of the other values.
     assert!(out.starts_with("name                    web\n"), "{out}");
 }
 
@@ -257,15 +257,15 @@ fn without_vcudad_the_error_says_what_to_do() {
     assert!(err.contains("is not a socket"), "{err}");
 }
 
-/// Root may connect to any socket, so the program runs as another user.
+/// Runs the program as another user than root, because root may connect to any socket.
 #[test]
 fn without_permission_the_error_names_the_group() {
     let server = Server::start(|_, _, _| (204, String::new()));
     let mode = std::fs::Permissions::from_mode(0o000);
     std::fs::set_permissions(&server.socket, mode).unwrap();
     if std::fs::metadata(&server.socket).unwrap().gid() == 0 {
-        // The error must not suggest joining root's group, because its members can access much more
-        // than this socket.
+        // The error must not suggest joining root's group, because members of that group can access
+        // much more than this socket.
         let (code, _, err) = support::vcudactl_as_nobody(&server.socket, &["vm", "ls"]);
         assert_eq!(code, 1, "{err}");
         assert!(err.contains("control_group") && !err.contains("usermod"), "{err}");
@@ -282,7 +282,8 @@ fn without_permission_the_error_names_the_group() {
     assert!(err.contains("join the socket's group") && err.contains("usermod"), "{err}");
 }
 
-/// Both sockets answer with their name.
+/// Each of the two fake sockets responds with its own name, which shows which one a command has
+/// used.
 #[test]
 fn commands_that_only_read_use_the_read_socket_without_permission() {
     let server = Server::start(|_, _, _| (200, "[]".into()));
@@ -347,9 +348,9 @@ fn events_are_printed_as_they_arrive() {
     let (code, out, err) = vcudactl(&server.socket, &["events", "--vm", "b"]);
     let time = "1970-01-01T00:00:00Z";
     assert_eq!(out, format!("{time} missed: 5 are missing\n{time} vm_added vm=b: a VM\n"));
-    // The VM may have been removed, so its events are printed nevertheless.
+    // The named VM may have been removed, so its events are printed even though it doesn't exist.
     assert!(err.starts_with("vcudactl: there is no VM named 'b'; did you mean 'bb'?; "), "{err}");
-    // vcudad never ends the stream, so its end is an error.
+    // vcudad never ends the stream normally, so its end is an error.
     assert_eq!(code, 1);
     assert!(err.contains("ended the stream"), "{err}");
 }
@@ -373,7 +374,7 @@ fn a_trace_is_written_only_if_vcudad_sends_it_all_the_time() {
     assert!(err.contains("cannot create /nonexistent/trace.json"), "{err}");
 }
 
-/// If vcudad is killed, the response body is incomplete.
+/// If vcudad is killed during a response, the response body is incomplete, which must be an error.
 #[test]
 fn a_broken_event_stream_was_ended_by_vcudad() {
     let server = Server::start(|_, _, _| (204, String::new()));
@@ -467,8 +468,8 @@ fn top_draws_in_a_terminal_and_restores_it() {
         }
         assert!(start.elapsed() < Duration::from_secs(60), "it does not exit on q");
         if start.elapsed() > Duration::from_secs(1) {
-            // If a key arrives together with a resize, the terminal library may hold it back until
-            // the next key.
+            // The terminal library may hold back a key that arrives together with a resize, until
+            // the next key arrives. So send the key again.
             terminal.write(b"q");
         }
         terminal.drain();
@@ -481,7 +482,7 @@ fn top_draws_in_a_terminal_and_restores_it() {
 fn the_doctor_needs_no_vcudad() {
     let missing = std::env::temp_dir().join("virtio-cuda-ctl-no-such.sock");
     let (code, out, err) = vcudactl(&missing, &["doctor"]);
-    // The other findings depend on this machine.
+    // Check only this finding, because the others depend on this machine.
     assert!(out.lines().any(|line| line.starts_with("warning  vcudad  ")), "{out}");
     assert_eq!(code == 0, !out.contains("problem  "), "{out}");
     assert_eq!(code == 0, err.is_empty(), "{err}");
@@ -650,7 +651,7 @@ fn a_vm_that_is_only_in_the_file_is_listed_and_can_be_restored() {
         "{}",
         run("vm ls").0
     );
-    // Other commands need VMs that exist.
+    // The list of names contains only VMs that exist, because it's used as input of other commands.
     assert_eq!(run("vm ls --quiet"), ("other\n".into(), String::new()));
     let (out, err) = run("vm rm web");
     assert!(out.is_empty() && err.contains("run vcudactl vm restore web"), "{err}");
@@ -676,7 +677,7 @@ fn bash_completes_the_names_of_vms() {
     assert_eq!(complete("vm set t"), ["training"]);
     assert_eq!(complete("events --vm w"), ["web-1", "web-2"]);
     assert_eq!(complete("session kill w"), ["web-1", "web-2"]);
-    // Everything else is completed by the generated script.
+    // The generated script completes everything except the names of VMs.
     assert_eq!(complete("vm res"), ["reset", "restart", "restore", "resume"]);
     assert_eq!(complete("vm set web-1 --memory-m"), ["--memory-max"]);
 }

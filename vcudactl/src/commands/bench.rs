@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::error::CtlError;
 use crate::{cuda, exit, share_test};
 
-/// The library of native programs, which the dynamic loader finds.
+/// The default library of native programs. The dynamic loader finds it by this name.
 const NATIVE: &str = "libcuda.so.1";
 
 pub(super) async fn run(
@@ -71,14 +71,14 @@ async fn paths(client: &Client, args: &BenchArgs) -> Result<Paths, CtlError> {
     Ok(paths)
 }
 
-/// The format of a file.
+/// The format of a result file.
 enum Format {
     Json,
     Markdown,
 }
 
 impl Format {
-    /// Returns the format for a file, by the extension of its name.
+    /// Returns the format for a file, which the extension of its name determines.
     fn of(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "json" => Some(Self::Json),

@@ -1,5 +1,5 @@
-//! The `completions` command. The generated scripts know only the command line; we add the names of
-//! VMs, for which the scripts ask the running vcudad.
+//! The `completions` command. The generated scripts only know the command line. This module adds
+//! functions with which the scripts ask the running vcudad for the names of VMs.
 
 use std::io::Write;
 
@@ -9,7 +9,8 @@ use clap_complete::Shell;
 use crate::cli::{Cli, NAME};
 use crate::error::CtlError;
 
-/// Completes the names of VMs, and otherwise calls the generated function.
+/// The bash function that completes the names of VMs. In other places, it calls the generated
+/// function.
 const BASH: &str = r#"
 _vcudactl_with_names() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" i command=""
@@ -61,7 +62,8 @@ fn script(shell: Shell) -> String {
     match shell {
         Shell::Bash => script + BASH,
         Shell::Fish => script + FISH,
-        // The last lines of the generated script call its main function.
+        // The generated script calls its main function in its last lines, so the added function
+        // must be defined before them.
         Shell::Zsh => {
             let mut named = script;
             for text in ["Names of the VMs", "Name of the VM", "]:NAME"] {
@@ -84,12 +86,13 @@ mod tests {
     fn scripts_complete_the_names_of_vms() {
         let zsh = script(Shell::Zsh);
         assert_eq!(zsh.matches(":_vcudactl_vms' \\").count(), 13, "{zsh}");
-        // The function is defined before the script calls the main one.
+        // The added function must be defined before the script calls the generated main function.
         assert!(zsh.find("_vcudactl_vms() {") < zsh.find("funcstack"), "{zsh}");
         for shell in [Shell::Bash, Shell::Fish] {
             assert!(script(shell).contains("vm ls --quiet"), "{shell}");
         }
-        // These functions are from the generated script.
+        // The generated part of the script must still define these functions, which the added part
+        // calls.
         let fish = script(Shell::Fish);
         assert!(fish.contains("function __fish_vcudactl_using_subcommand"), "{fish}");
     }

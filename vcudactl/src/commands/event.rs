@@ -27,8 +27,8 @@ pub(super) async fn print_all(
     let query = query.unwrap_or_default();
     client
         .stream(&format!("/v1/events{query}"), |event: &Event| {
-            // With --vm, print this event, too, because the missed events may have been about that
-            // VM.
+            // Even with --vm, print an event about missed events, because they may have been about
+            // that VM.
             let missed = event.kind == EventKind::Missed;
             if vm.is_none() || vm == event.vm.as_deref() || missed {
                 output.line(event, &describe(event))?;

@@ -1,4 +1,4 @@
-//! The `gpu` commands.
+//! The `gpu` commands, which show GPUs.
 
 use std::io::{self, Write};
 

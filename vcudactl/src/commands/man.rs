@@ -24,8 +24,8 @@ fn write_page(command: &Command, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join(name), page(&man)?)
 }
 
-/// Returns a page. clap_mangen has a single section, EXTRA, for the text at the end of `--help`; we
-/// use the sections that readers of manual pages expect.
+/// Returns a manual page. clap_mangen puts the text at the end of `--help` into one section, EXTRA.
+/// This divides it into the sections that readers of manual pages expect.
 fn page(man: &clap_mangen::Man) -> io::Result<String> {
     let mut text = Vec::new();
     man.render(&mut text)?;

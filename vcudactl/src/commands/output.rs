@@ -1,4 +1,4 @@
-//! Output as JSON or text.
+//! Output of results as JSON or text.
 
 use std::io::{self, Write};
 
@@ -21,12 +21,12 @@ impl Output {
         Self { json }
     }
 
-    /// Returns true if output is JSON.
+    /// Returns whether the user has chosen JSON as the output format.
     pub(super) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Prints a result: indented JSON, or the output of `text`.
+    /// Prints a result as indented JSON, or calls `text` to print it as text.
     pub(super) fn answer(
         &self,
         value: &impl Serialize,
@@ -43,8 +43,8 @@ impl Output {
         written.and_then(|()| out.flush()).map_err(CtlError::Output)
     }
 
-    /// Prints a list: only names, JSON, or the table that `text` prints. The second argument of
-    /// `text` is true if the table should have more columns.
+    /// Prints a list: only the names, or JSON, or the table that `text` prints. The second argument
+    /// of `text` says whether the table should have more columns.
     pub(super) fn list(
         &self,
         args: &ListArgs,
@@ -68,7 +68,7 @@ impl Output {
         }
     }
 
-    /// Prints an error that concerns one of several VMs.
+    /// Prints the error of a command for one VM, if the command was for several VMs.
     pub(super) fn refused(&self, vm: &str, error: &ApiError) {
         if !self.json {
             return exit::report(&format!("{vm}: {error}"));

@@ -1,11 +1,11 @@
-//! Request paths for VMs.
+//! The paths of requests that are about a VM.
 
 use control_api::check_name;
 
 use crate::error::CtlError;
 
-/// Returns a VM's request path. An invalid name is an error, so that a name such as `a/b` can't
-/// form the path of a different resource.
+/// Returns the path of a VM's resource. Fails for an invalid name, because a name such as `a/b`
+/// would form the path of a different resource.
 pub(super) fn vm_path(name: &str) -> Result<String, CtlError> {
     check_name(name)?;
     Ok(format!("/v1/vms/{name}"))

@@ -1,4 +1,4 @@
-//! Selects and runs the command.
+//! Selects the command that the command line names, and runs it.
 
 use std::time::Duration;
 

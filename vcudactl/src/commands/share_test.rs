@@ -26,7 +26,7 @@ pub(super) async fn run(client: &Client, output: &Output, args: &TestArgs) -> Re
         let mut table =
             Table::new(&[("STEP", Side::Left), ("GPU", Side::Right), ("TIME", Side::Right)]);
         let gpu = |number: Option<u32>| {
-            // The numbers in the VM count the GPUs in this list.
+            // `number` is the GPU's index in the VM, which is its position in this list.
             let index = number.and_then(|number| usize::try_from(number).ok());
             let gpu = index.and_then(|index| before.stats.gpus.get(index));
             gpu.map_or("-".into(), |gpu| gpu.gpu.to_string())
@@ -40,7 +40,7 @@ pub(super) async fn run(client: &Client, output: &Output, args: &TestArgs) -> Re
         table.print(&mut out)
     })?;
     let Some(failure) = failed else { return Ok(()) };
-    // If vcudad has been stopped meanwhile, this says so.
+    // If the test failed because vcudad is stopped, this request fails with an error that says so.
     let after: VmInfo = client.get(&path).await?;
     let advice = match share_test::cannot_run(&after, &pausers(&after)) {
         Some(reason) => reason,

@@ -11,17 +11,17 @@ use crate::client::Client;
 use crate::error::CtlError;
 use crate::trace::Trace;
 
-/// Maximum number of records, which need about 1 GiB of memory.
+/// Maximum number of records in a trace. They need about 1 GiB of memory.
 const MAX_RECORDS: u64 = 4_000_000;
 
-/// Records a trace for this long, and writes it to a file, or to standard output if `path` is `-`.
+/// Records a trace for this time, and writes it to a file, or to standard output if `path` is `-`.
 pub(super) async fn record(
     client: &Client,
     output: &Output,
     length: Duration,
     path: &Path,
 ) -> Result<(), CtlError> {
-    // Open the file first, so that nobody waits for a trace that can't be written.
+    // Open the file first, so that an error occurs now and not after the recording.
     let mut file: Box<dyn Write> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdout().lock()),
         false => {
@@ -38,7 +38,7 @@ pub(super) async fn record(
             false => Err(CtlError::Answer("the trace is too large; record fewer seconds".into())),
         }
     });
-    // If the time isn't over, the stream has failed.
+    // If the stream of records ends before the time is over, it has failed.
     if let Ok(failed) = tokio::time::timeout(length, records).await {
         failed?;
     }

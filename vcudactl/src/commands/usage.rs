@@ -13,7 +13,7 @@ use crate::month::this_month;
 use crate::since::Since;
 use crate::table::{Side, Table, printable, timestamp};
 
-/// Bytes times seconds in a GiB-hour.
+/// Number of byte-seconds in a GiB-hour.
 const GIB_HOUR: f64 = (1u64 << 30) as f64 * 3600.0;
 
 pub(super) async fn show(
@@ -30,7 +30,7 @@ pub(super) async fn show(
     })
 }
 
-/// Warns if the usage may be incomplete.
+/// Prints a warning if the usage may be incomplete.
 fn warn(output: &Output, usage: &UsageReport) {
     let saving = usage.saving;
     if !saving.is_on {
@@ -99,7 +99,8 @@ fn table(rows: &[UsageRow], mut out: &mut dyn Write) -> io::Result<()> {
     table.print(&mut out)
 }
 
-/// Prints a line for each VM, month, and GPU. Names contain no commas.
+/// Prints a line for each VM, month, and GPU. Names don't need quotes, because they contain no
+/// commas.
 fn csv(rows: &[UsageRow], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "month,vm,gpu,gpu_seconds,copy_seconds,wait_seconds,windows,memory_gib_hours")?;
     for row in rows {

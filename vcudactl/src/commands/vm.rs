@@ -15,7 +15,8 @@ use crate::error::CtlError;
 use crate::table::{Side, Table, count, percent, printable, time, timestamp};
 use crate::wait;
 
-/// Length to which `vm ls` truncates the reason for a failure. `vm show` prints the whole reason.
+/// Maximum length of the reason for a failure in `vm ls`, in characters. `vm show` prints the whole
+/// reason.
 const MAX_REASON: usize = 40;
 
 pub(super) async fn run(
@@ -26,7 +27,8 @@ pub(super) async fn run(
     match command {
         VmCommand::Add(args) => {
             let spec = args.settings.spec(&args.name, 0)?;
-            // The server checks this too, but checking here reports mistakes even without a server.
+            // The server also checks this. Checking here reports mistakes even if no server is
+            // running.
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
             warn_if_failed(output, &vm);
@@ -54,7 +56,8 @@ pub(super) async fn run(
         }
         VmCommand::Ls(args) => {
             let vms: Vec<VmInfo> = client.get("/v1/vms").await?;
-            // The names are for other commands, which need VMs that exist.
+            // Leave out VMs that aren't added, because the list is used as input of other commands,
+            // which need VMs that exist.
             let added = vms.iter().filter(|vm| vm.state != VmState::NotAdded);
             let names: Vec<String> = added.map(|vm| vm.name.clone()).collect();
             output.list(args, &vms, &names, |out, is_wide| list(&vms, is_wide, out))
@@ -69,7 +72,8 @@ pub(super) async fn run(
     }
 }
 
-/// Runs a command for each VM. If it fails for one of several, prints the error and continues.
+/// Runs a command for each of these VMs. If vcudad refuses it for one of several VMs, prints the
+/// error and continues.
 async fn each(
     output: &Output,
     names: &[String],
@@ -86,7 +90,7 @@ async fn each(
                 output.refused(name, &error);
                 failed += 1;
             }
-            // The others would fail, too.
+            // This isn't a refusal, but an error that would occur for the other VMs, too.
             Err(error) => return Err(error),
         }
     }
@@ -102,10 +106,11 @@ async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), Ctl
     output.answer(&vm, |_| Ok(()))
 }
 
-/// Removes a VM. Says so if the configuration file still contains it.
+/// Removes a VM. Warns if the configuration file still contains the VM.
 async fn remove(client: &Client, output: &Output, name: &str, force: bool) -> Result<(), CtlError> {
     let path = vm_path(name)?;
-    // A vcudad of the previous release ignores the parameter.
+    // With this parameter, vcudad refuses to remove a VM that has sessions. A vcudad of the
+    // previous release ignores the parameter and removes the VM.
     let query = if force { "" } else { "?if_idle=true" };
     client.delete(&format!("{path}{query}")).await?;
     if let Ok(vm) = client.get::<VmInfo>(&path).await
@@ -120,8 +125,8 @@ async fn remove(client: &Client, output: &Output, name: &str, force: bool) -> Re
     output.answer(&json!({"removed": name}), |_| Ok(()))
 }
 
-/// Warns if a VM that was added has the name of one in the configuration file, whose settings it
-/// doesn't get.
+/// Warns if a VM that was added has the same name as a VM in the configuration file, because it
+/// doesn't get the settings in that file.
 fn warn_if_in_file(output: &Output, vm: &VmInfo) {
     if vm.differs_from_file.is_empty() {
         return;
@@ -136,7 +141,8 @@ fn warn_if_in_file(output: &Output, vm: &VmInfo) {
     output.warn(&text);
 }
 
-/// Performs an action on a VM, such as a pause. Says so if the VM doesn't run after it was resumed.
+/// Performs an action on a VM, such as a pause. Warns if the VM is still paused after it was
+/// resumed.
 async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
     let vm: VmInfo = client.act(&format!("{}/{action}", vm_path(name)?)).await?;
     warn_if_failed(output, &vm);
@@ -147,7 +153,7 @@ async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Resu
     output.answer(&vm, |_| Ok(()))
 }
 
-/// Warns if the settings were saved but the VM isn't running.
+/// Warns if the VM's settings were saved, but the VM isn't running because of a failure.
 fn warn_if_failed(output: &Output, vm: &VmInfo) {
     if vm.state == VmState::Failed {
         let (name, reason) = (&vm.name, vm.failure.as_deref().unwrap_or("see vcudad's log"));
@@ -196,7 +202,7 @@ fn list(vms: &[VmInfo], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
         let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
         let sum =
             |value: fn(&VmGpuStats) -> u64| gpus.iter().map(value).fold(0, u64::saturating_add);
-        // Don't use `Iterator::sum`: for an empty list, it returns -0.0.
+        // `Iterator::sum` isn't suitable, because it returns -0.0 for an empty list.
         let share = gpus.iter().fold(0.0, |sum, gpu| sum + gpu.share_10s);
         let share = share / gpus.len().max(1) as f64;
         let compute = &vm.settings.compute;
@@ -233,7 +239,7 @@ fn list(vms: &[VmInfo], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
     table.print(&mut out)
 }
 
-/// Returns whether a VMM is connected, or how many front ends are.
+/// Returns text that says whether a VMM is connected, or how many front ends are.
 fn connected(vm: &VmInfo) -> String {
     match vm.stats.connections {
         None => "?".into(),
@@ -252,7 +258,7 @@ fn state(vm: &VmInfo) -> &'static str {
     }
 }
 
-/// Returns who has paused a VM.
+/// Returns the names of those who have paused a VM, such as the control API.
 pub(super) fn pausers(vm: &VmInfo) -> String {
     let names = vm.paused_by.iter().map(|by| match by {
         PausedBy::Api => "the control API",
@@ -261,7 +267,8 @@ pub(super) fn pausers(vm: &VmInfo) -> String {
     names.collect::<Vec<_>>().join(" and ")
 }
 
-/// Returns the state, with the beginning of the reason for a failure, short enough for a column.
+/// Returns the state for a column of a table. If the VM has failed, this includes the beginning of
+/// the reason.
 fn short_state(vm: &VmInfo) -> String {
     let Some(reason) = &vm.failure else { return state(vm).to_owned() };
     let mut short: String = reason.chars().take(MAX_REASON).collect();
@@ -288,7 +295,8 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     }
     line("socket", vm.socket.display().to_string())?;
     let values = Values::of(settings).0;
-    // The socket's path has been printed above. The settings lack it if it's the default.
+    // Leave out the name and the socket, which were printed above. The settings don't contain the
+    // socket if it has the default path.
     for setting in SETTINGS.iter().filter(|setting| !["name", "socket"].contains(&setting.key)) {
         let text = values.get(setting.key).and_then(|value| setting.text(value));
         text.map_or(Ok(()), |text| line(setting.key, text))?;

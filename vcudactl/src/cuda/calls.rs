@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::functions::{Handle, Pointer, functions};
 
-/// `CUmemAllocationProp`.
+/// `CUmemAllocationProp` of cuda.h.
 #[repr(C)]
 #[derive(Default)]
 pub(crate) struct AllocationProp {
@@ -15,14 +15,14 @@ pub(crate) struct AllocationProp {
     pub(crate) flags: [u8; 8],
 }
 
-/// `CUmemAccessDesc`.
+/// `CUmemAccessDesc` of cuda.h.
 #[repr(C)]
 pub(crate) struct AccessDesc {
     pub(crate) location: [c_int; 2],
     pub(crate) flags: c_int,
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS_v2`.
+/// `CUDA_KERNEL_NODE_PARAMS_v2` of cuda.h.
 #[repr(C)]
 pub(crate) struct KernelNode {
     pub(crate) function: Handle,
@@ -35,7 +35,7 @@ pub(crate) struct KernelNode {
     pub(crate) context: Handle,
 }
 
-// The sizes in cuda.h.
+// The structures must have the same sizes as in cuda.h.
 const _: () = assert!(size_of::<AllocationProp>() == 32);
 const _: () = assert!(size_of::<AccessDesc>() == 12);
 const _: () = assert!(size_of::<KernelNode>() == 72);

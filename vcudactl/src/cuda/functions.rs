@@ -1,4 +1,4 @@
-//! Loads functions of a libcuda.
+//! Loads a libcuda and looks up its functions.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -6,27 +6,30 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 pub(crate) type Handle = *mut c_void;
 /// An address in device memory.
 pub(crate) type Pointer = u64;
-/// An error of a step: the number of the CUDA error, if there is one, and a text.
+/// The error of a step: the number of the CUDA error, or 0 if it isn't one, and a message.
 pub(crate) type Failed = (c_int, String);
 
-/// Defines `Cuda`, a loaded library. For each function, it has the pointer, and a method that calls it
-/// and returns an error's name.
+/// Defines `Cuda`, which represents a loaded library. For each function, it has a field with the
+/// function pointer, and a method that calls the function and converts an error number to
+/// [`Failed`].
 macro_rules! functions {
     ($($name:ident = $symbol:literal ($($argument:ident: $type:ty),*),)*) => {
-        /// The library, with its functions.
+        /// A loaded library and pointers to its functions.
         pub(crate) struct Cuda {
             $(pub(crate) $name: unsafe extern "C" fn($($type),*) -> std::ffi::c_int,)*
             error_name: $crate::cuda::functions::error_name::Function,
             _library: libloading::Library,
         }
 
-        // Some functions have as many parameters as in cuda.h, and some are used only as pointers.
+        // Some methods have as many parameters as the function in cuda.h, and some aren't called,
+        // because only the function pointer is used.
         #[allow(clippy::too_many_arguments, dead_code)]
         impl Cuda {
-            /// Loads the library.
+            /// Loads the library at a path.
             pub(crate) fn load(path: &std::path::Path) -> Result<Self, $crate::cuda::Failed> {
                 Self::open(path).map_err(|error| {
-                    // The error itself only names the function that failed.
+                    // The message of `error` only names the function that failed. Its source
+                    // contains the reason.
                     let reason = std::error::Error::source(&error);
                     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
                     (0, format!("{error}{reason}"))
@@ -34,10 +37,11 @@ macro_rules! functions {
             }
 
             fn open(path: &std::path::Path) -> Result<Self, libloading::Error> {
-                // SAFETY: this is a libcuda, whose initialization has no preconditions.
+                // SAFETY: the caller passes the path of a libcuda, whose initializers have no
+                // preconditions.
                 let library = unsafe { libloading::Library::new(path) }?;
-                // SAFETY: these are the prototypes in cuda.h. The library stays loaded as long as the
-                // functions, because they are in the same structure.
+                // SAFETY: the types are those of the prototypes in cuda.h. The library stays loaded
+                // as long as the function pointers exist, because both are in the same structure.
                 Ok(unsafe {
                     Self {
                         $($name: *library.get(concat!($symbol, "\0").as_bytes())?,)*
@@ -48,7 +52,7 @@ macro_rules! functions {
             }
 
             $(
-                /// Calls the function.
+                /// Calls the library's function.
                 ///
                 /// # Safety
                 /// The arguments must be valid for the function.
@@ -57,7 +61,7 @@ macro_rules! functions {
                     &self,
                     $($argument: $type),*
                 ) -> Result<(), $crate::cuda::Failed> {
-                    // SAFETY: the caller guarantees it.
+                    // SAFETY: the caller guarantees that the arguments are valid for the function.
                     match unsafe { (self.$name)($($argument),*) } {
                         0 => Ok(()),
                         error => Err(self.failed($symbol, error)),
@@ -76,14 +80,14 @@ macro_rules! functions {
 }
 pub(super) use functions;
 
-/// The names of errors.
+/// Returns the names of CUDA errors.
 pub(super) mod error_name {
     use super::{CStr, c_char, c_int};
 
-    /// `cuGetErrorName`.
+    /// The type of `cuGetErrorName`.
     pub(crate) type Function = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
-    /// Returns the name of an error.
+    /// Returns the name of a CUDA error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
     pub(crate) fn get(function: Function, error: c_int) -> String {
         let mut name = std::ptr::null();
         // SAFETY: `name` is writable.
@@ -91,7 +95,7 @@ pub(super) mod error_name {
         if name.is_null() {
             return "unknown error".into();
         }
-        // SAFETY: the library returns a static string.
+        // SAFETY: the library has returned a static, null-terminated string.
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
     }
 }

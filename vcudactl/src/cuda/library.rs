@@ -1,15 +1,16 @@
-//! The place of the guest's libcuda.
+//! Finds the guest's libcuda.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::CtlError;
 
-/// The places of the library relative to the directory of this program: as the package installs it,
-/// and beside a build.
+/// The paths at which to search for the library, relative to the directory of this program: that of
+/// an installed package, and those of a build.
 const PLACES: [&str; 3] =
     ["../lib/virtio-cuda/guest/libcuda.so.1", "../guest/libcuda.so.1", "libguest_libcuda.so"];
 
-/// Returns the path of the library: the given one, or that of the first place where there is one.
+/// Returns the path of the library: the given one or, without one, the first of the known places at
+/// which the library exists.
 pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, CtlError> {
     if let Some(path) = given {
         return Ok(path.to_owned());

@@ -1,5 +1,5 @@
-//! The process of a CUDA program: this program with a hidden command. It's a process of its own, so that
-//! a crash or a hang of the library only fails the program.
+//! The process of a CUDA program. It executes this program with a hidden command. It's a separate
+//! process, so that a crash or a hang of the library doesn't affect vcudactl itself.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,45 +14,48 @@ use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 use crate::error::CtlError;
 
-/// Maximum length of the process's output, and of its log.
+/// Maximum length of the program's output in bytes. `MAX_LOG` is that of its log.
 const MAX_OUTPUT: u64 = 1 << 20;
 const MAX_LOG: u64 = 16 << 10;
-/// The time limit for a program to exit after it has closed its output, and the time limit after that
-/// for its log to end.
+/// Maximum time until a program exits after it has closed its output. `LOG_WITHIN` is the maximum
+/// time until its log ends after that.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 const LOG_WITHIN: Duration = Duration::from_secs(1);
-/// The user `nobody`.
+/// The uid of the user `nobody`.
 const NOBODY: u32 = 65_534;
 
-/// The path of the library in a process of [`through_device`]: its standard input.
+/// The path by which a process of [`through_device`] loads the library, which is its standard
+/// input.
 pub(crate) const STDIN_LIBRARY: &str = "/proc/self/fd/0";
 
-/// Returns true if this process is root's.
+/// Returns whether this process runs as root.
 pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0)
 }
 
-/// Returns a command that runs this program with the guest's library as its standard input, through this
-/// socket. The caller adds the hidden command.
+/// Returns a command that executes this program as a program of the VM behind the socket. The
+/// guest's library is its standard input. The caller must add the hidden command.
 pub(crate) fn through_device(library: &Path, socket: &Path) -> Result<Command, CtlError> {
     let open = CtlError::os(format!("cannot open {}", library.display()));
     let library = File::open(library).map_err(open)?;
     let group = group_of(socket)?;
-    // Another user needn't be able to reach the paths of this program and of the library.
+    // The process may run as another user, who can't necessarily reach the paths of this program
+    // and of the library. Therefore, use /proc/self/exe and an open file.
     let mut command = Command::new("/proc/self/exe");
     command.stdin(library);
     if is_root() {
-        // The other end of the socket may be under the control of the VM, so the process keeps no more
-        // than it needs to connect.
+        // The VM may control the other end of the socket. Therefore, the process keeps only the
+        // privileges that it needs to connect.
         command.uid(NOBODY).gid(group);
     }
-    // The caller's CUDA settings must not affect a program of the VM.
+    // The caller's environment, such as CUDA settings, must not affect a program of the VM.
     command.env_clear().env("VIRTIO_CUDA_SOCKET", socket).env("VIRTIO_CUDA_LOG", "warn");
     Ok(command)
 }
 
-/// Returns the group of a socket. Its directory may belong to someone else, who could replace the socket
-/// by a link to a file of any group. The program would then get that group.
+/// Returns the group of a socket, for the process that connects to it. Fails if the path isn't a
+/// socket: another user who owns the directory could have replaced the socket by a link to any
+/// file, whose group the process would then get.
 fn group_of(socket: &Path) -> Result<u32, CtlError> {
     let of_socket = CtlError::os(format!("cannot find {}", socket.display()));
     let meta = std::fs::symlink_metadata(socket).map_err(of_socket)?;
@@ -65,33 +68,34 @@ fn group_of(socket: &Path) -> Result<u32, CtlError> {
     }
 }
 
-/// Makes the kernel kill the command's process when this thread ends, also if this process is killed. A
-/// process whose library hangs would otherwise outlive it.
+/// Makes the kernel kill the command's process when this thread ends, even if this process is
+/// killed. Otherwise, a process whose library hangs would outlive it.
 pub(crate) fn die_with_this_thread(command: &mut Command) {
     let parent = getpid();
     let tie = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent ended before the call above, the setting has no effect.
+        // If the parent has already ended, the kernel doesn't send the signal, so fail.
         match getppid() == Some(parent) {
             true => Ok(()),
             false => Err(io::Error::from(rustix::io::Errno::SRCH)),
         }
     };
-    // SAFETY: between fork and exec, the closure only makes two system calls, and allocates nothing.
+    // SAFETY: between fork and exec, the closure only makes two system calls. It doesn't allocate
+    // memory.
     unsafe { command.pre_exec(tie) };
 }
 
-/// The next event of a program.
+/// An event while waiting for a program's output.
 pub(crate) enum Line {
-    /// The program has written a line.
+    /// The program has written this line.
     Text(String),
     /// The program has closed its output.
     End,
-    /// The time limit has passed without either.
+    /// The time limit has passed without a line or the end of the output.
     Late,
 }
 
-/// A running program.
+/// A running CUDA program.
 pub(crate) struct Program {
     child: Child,
     lines: Receiver<String>,
@@ -99,7 +103,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Starts the program. Errors call it `name`.
+    /// Starts a program. Error messages call it `name`.
     pub(crate) fn start(mut command: Command, name: &str) -> Result<Self, CtlError> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         die_with_this_thread(&mut command);
@@ -121,7 +125,7 @@ impl Program {
         Ok(Self { child, lines, log })
     }
 
-    /// Waits until this time for the next line of the program's output.
+    /// Waits for the next line of the program's output, until the time `until`.
     pub(crate) fn next(&self, until: Instant) -> Line {
         match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(line) => Line::Text(line),
@@ -130,14 +134,14 @@ impl Program {
         }
     }
 
-    /// Kills it.
+    /// Kills the program.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Waits until the program exits, and kills it if it doesn't exit soon, because a hostile device can
-    /// make it do anything. Returns its exit status, and the last line of its log without the process and the
-    /// level.
+    /// Waits until the program exits. Kills the program if it doesn't exit soon, because a hostile
+    /// device can make it do anything. Returns its exit status, and the last line of its log
+    /// without the prefix that contains the process and the level.
     pub(crate) fn wait(mut self) -> Result<(ExitStatus, String), CtlError> {
         let failed = || CtlError::os("cannot wait for the program");
         let until = Instant::now() + ENDS_WITHIN;
@@ -151,7 +155,8 @@ impl Program {
                 None => std::thread::sleep(Duration::from_millis(5)),
             }
         };
-        // A process that it has started may still have the log open.
+        // Wait only for a limited time, because a process that the program has started may keep the
+        // log open.
         let log = self.log.recv_timeout(LOG_WITHIN).unwrap_or_default();
         let last = log.lines().last().unwrap_or_default();
         let last = last.split_once(": ").map_or(last, |(_, text)| text);

@@ -4,10 +4,11 @@ use super::finding::Finding;
 use super::host::Host;
 
 const GROUP: &str = "virtio-cuda";
-/// The group of the read socket.
+/// The name of the group that may use the read socket.
 const READERS: &str = "virtio-cuda-read";
 
-/// Checks that the group exists, and that the caller is in it or in that of the read socket.
+/// Checks that the group of the control socket exists, and that the caller is in that group or in
+/// the group of the read socket.
 pub(super) fn group(host: &Host) -> Finding {
     const CHECK: &str = "group";
     let groups = host.read("/etc/group").unwrap_or_default();
@@ -19,7 +20,7 @@ pub(super) fn group(host: &Host) -> Finding {
         })
     };
     let status = host.read("/proc/self/status").unwrap_or_default();
-    // The effective IDs are second.
+    // In these lines of the status file, the effective ID is the second number.
     let ids = |name: &str| -> Vec<String> {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()

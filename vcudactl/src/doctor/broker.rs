@@ -1,5 +1,5 @@
-//! Checks vcudad: whether it uses its configuration file, can evict kernels, and has a jail for
-//! workers.
+//! Checks vcudad: whether it responds, uses its configuration file, can evict kernels, and has a
+//! jail for workers.
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ const CONFIGURATION: &str = "configuration";
 const EVICTION: &str = "eviction";
 const JAIL: &str = "jail";
 
-/// Checks whether vcudad responds, and asks it about its file and its GPUs.
+/// Queries vcudad, and reports whether it responds, and the state of its configuration file,
+/// eviction, and jail.
 pub(super) async fn check(host: &Host, client: &Client) -> [Finding; 4] {
     let asked = async {
         let version = client.get::<VersionInfo>("/v1/version").await?;
@@ -58,8 +59,8 @@ pub(super) fn running(version: &VersionInfo, socket: &Path) -> Finding {
     Finding::warn(CHECK, format!("{found}, but vcudactl {ours}"), advice)
 }
 
-/// Describes why vcudad can't be used. That it isn't running is a warning only, because this
-/// command is also for hosts on which it hasn't been started yet.
+/// Describes why vcudad can't be used. If it isn't running, that's only a warning, because this
+/// command is also meant for hosts on which it hasn't been started yet.
 pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
     let processes = host.processes("vcudad");
     match error {
@@ -81,7 +82,7 @@ pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
         CtlError::Stopped(pid) => {
             Finding::fail(CHECK, format!("stopped (process {pid})"), error.to_string())
         }
-        // Its spawner answers for it.
+        // vcudad isn't running, and its spawner responds in its place.
         CtlError::Refused(refused) if refused.code == ErrorCode::Unavailable => {
             Finding::fail(CHECK, "can't serve requests", refused.message.clone())
         }
@@ -89,7 +90,7 @@ pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
     }
 }
 
-/// Reports whether kernels that outlast their VM's window are taken off the GPU.
+/// Reports whether vcudad can evict kernels that outlast their VM's window.
 pub(super) fn eviction(gpus: &[GpuInfo]) -> Finding {
     let without: Vec<&GpuInfo> = gpus.iter().filter(|gpu| !gpu.eviction).collect();
     if without.is_empty() {
@@ -106,8 +107,8 @@ pub(super) fn eviction(gpus: &[GpuInfo]) -> Finding {
     )
 }
 
-/// Reports whether workers run in a jail. Otherwise, a guest that takes over its worker can reach
-/// files of the host.
+/// Reports whether workers run in a jail. Without a jail, a guest that takes over its worker can
+/// access files of the host.
 pub(super) fn jail(gpus: &[GpuInfo]) -> Finding {
     let Some(without) = gpus.iter().find(|gpu| !gpu.jail) else {
         return Finding::ok(JAIL, "workers run in it");

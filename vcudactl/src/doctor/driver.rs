@@ -1,4 +1,4 @@
-//! NVIDIA's driver: the library, the device files, HMM, and MPS.
+//! Checks NVIDIA's driver: the library, the device files, HMM, and MPS.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,8 @@ use super::host::Host;
 
 const LIBRARY: &str = "libcuda.so.1";
 const MPS_DAEMON: &str = "nvidia-cuda-mps-control";
-/// The dynamic linker's default directories, after those in its configuration.
+/// The default directories of the dynamic linker. It searches them after those in its
+/// configuration.
 const LIBRARY_FOLDERS: [&str; 6] = [
     "/usr/lib/x86_64-linux-gnu",
     "/lib/x86_64-linux-gnu",
@@ -22,18 +23,18 @@ fn kernel_driver(host: &Host) -> Option<String> {
     host.read("/sys/module/nvidia/version")
 }
 
-/// Returns the number of NVIDIA's GPUs on the PCI bus, also without a driver.
+/// Returns the number of NVIDIA GPUs on the PCI bus. This works without a driver.
 fn gpus_on_the_bus(host: &Host) -> usize {
     let folder = "/sys/bus/pci/devices";
     let devices = host.list(folder);
     let is = |device: &str, file: &str, prefix: &str| {
         host.read(&format!("{folder}/{device}/{file}")).is_some_and(|text| text.starts_with(prefix))
     };
-    // Class 3 is that of display controllers, including GPUs without a display.
+    // PCI class 3 contains display controllers. It includes GPUs without a display output.
     devices.iter().filter(|name| is(name, "vendor", "0x10de") && is(name, "class", "0x03")).count()
 }
 
-/// Finds the driver library as the dynamic linker does.
+/// Finds the driver library in the same directories as the dynamic linker.
 fn find_library(host: &Host) -> Option<PathBuf> {
     let files = host.list("/etc/ld.so.conf.d");
     let files = files.iter().filter(|name| name.ends_with(".conf"));
@@ -44,14 +45,15 @@ fn find_library(host: &Host) -> Option<PathBuf> {
     folders.map(|folder| host.place(folder).join(LIBRARY)).find(|path| path.is_file())
 }
 
-/// Returns the version of a driver library, which is in the name of the file that it links to.
+/// Returns the version of a driver library. It's part of the name of the file to which the
+/// library's symbolic link refers.
 fn library_version(library: &PathBuf) -> Option<String> {
     let file = std::fs::canonicalize(library).ok()?;
     let version = file.file_name()?.to_str()?.strip_prefix("libcuda.so.")?;
     version.contains('.').then(|| version.to_owned())
 }
 
-/// Checks that the driver library and the kernel driver are there, and match.
+/// Checks that the driver library and the kernel driver exist, and that their versions match.
 pub(super) fn library(host: &Host) -> Finding {
     const CHECK: &str = "driver";
     let (kernel, library) = (kernel_driver(host), find_library(host));
@@ -90,7 +92,7 @@ pub(super) fn library(host: &Host) -> Finding {
     }
 }
 
-/// Checks the device files that workers need.
+/// Checks that the device files exist that workers need.
 pub(super) fn device_files(host: &Host) -> Finding {
     const CHECK: &str = "device files";
     if kernel_driver(host).is_none() {
@@ -132,8 +134,8 @@ pub(super) fn device_files(host: &Host) -> Finding {
     )
 }
 
-/// Checks whether kernels could access all memory of their worker (HMM). Only the driver knows for
-/// certain; vcudad asks it when it starts.
+/// Checks whether kernels can probably access all memory of their worker (HMM). Only the driver
+/// knows for certain. vcudad queries it at startup.
 pub(super) fn pageable_memory(host: &Host) -> Finding {
     const CHECK: &str = "pageable memory";
     if kernel_driver(host).is_none() {
@@ -143,7 +145,7 @@ pub(super) fn pageable_memory(host: &Host) -> Finding {
     let is_off = host.read("/sys/module/nvidia_uvm/parameters/uvm_disable_hmm");
     match is_off.as_deref() {
         Some("Y" | "1") => Finding::ok(CHECK, "HMM is off (uvm_disable_hmm)"),
-        // The proprietary kernel driver doesn't support HMM.
+        // NVIDIA's proprietary kernel driver doesn't support HMM. Only the open one does.
         _ if !version.is_empty() && !version.contains("Open Kernel Module") => {
             Finding::ok(CHECK, "no HMM in the proprietary kernel driver")
         }
@@ -161,8 +163,8 @@ pub(super) fn pageable_memory(host: &Host) -> Finding {
     }
 }
 
-/// Reports MPS. vcudad starts control daemons of its own for VMs with `sharing = "mps"`, and VMs
-/// never use another one.
+/// Reports whether an MPS control daemon runs. vcudad starts its own daemons for VMs with `sharing
+/// = "mps"`, and VMs never use any other daemon.
 pub(super) fn mps(host: &Host) -> Finding {
     const CHECK: &str = "MPS";
     let running = host.processes(MPS_DAEMON);

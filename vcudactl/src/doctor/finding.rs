@@ -1,4 +1,4 @@
-//! The result of a check.
+//! Findings, which are the results of checks.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::table::printable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
-    /// Nothing to do.
+    /// The operator needn't do anything.
     Ok,
-    /// Something doesn't work, or can't be checked, but VMs can be served without it.
+    /// Something doesn't work or can't be checked, but VMs can use GPUs without it.
     #[serde(rename = "warning")]
     Warn,
-    /// VMs can't be served with this host's GPUs, vcudad doesn't respond or can't use its file, or
-    /// workers can reach the host's files.
+    /// VMs can't use this host's GPUs, or vcudad doesn't respond or can't use its configuration
+    /// file, or workers can access files of the host.
     #[serde(rename = "problem")]
     Fail,
 }
@@ -24,9 +24,9 @@ pub(crate) enum Status {
 pub(crate) struct Finding {
     pub(crate) check: &'static str,
     pub(crate) status: Status,
-    /// The facts.
+    /// A description of the state that the check has found.
     pub(crate) found: String,
-    /// Instructions for the operator.
+    /// Instructions for the operator, if there is anything to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) advice: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The host's files and programs. In tests, they are below a directory of the test.
+//! Access to the host's files and programs. In tests, all paths are below a temporary directory.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 /// A host whose files are below `root`.
 pub(super) struct Host {
     root: PathBuf,
-    /// The directories in which to look for programs.
+    /// The directories in which programs are searched.
     path: Vec<PathBuf>,
 }
 
 impl Host {
-    /// The host on which this program runs.
+    /// Returns the host on which this program runs.
     pub(super) fn this() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        // The PATH of a user who isn't root may lack /usr/sbin, which can contain control daemons
-        // and VMMs.
+        // Add /usr/sbin, which can contain control daemons and VMMs, because the PATH of users
+        // other than root may lack it.
         let path = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]).collect();
         Self { root: "/".into(), path }
     }
@@ -26,7 +26,7 @@ impl Host {
         Self { root: root.to_owned(), path: vec![root.join("bin")] }
     }
 
-    /// Returns the place of a file that has this absolute path on the host.
+    /// Returns the path to access for an absolute path on the host. The two differ in tests.
     pub(super) fn place(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
@@ -35,7 +35,7 @@ impl Host {
         self.place(path).exists()
     }
 
-    /// Returns true if every user may read and write this file.
+    /// Returns whether the file's mode lets all users read and write it.
     pub(super) fn is_open_to_all(&self, path: &str) -> bool {
         const ALL: u32 = 0o006;
         let mode = self.place(path).metadata().map(|file| file.permissions().mode());
@@ -58,7 +58,7 @@ impl Host {
         names
     }
 
-    /// Returns the IDs of the processes with this name. The kernel cuts names to 15 bytes.
+    /// Returns the IDs of the processes with this name. The kernel truncates names to 15 bytes.
     pub(super) fn processes(&self, name: &str) -> Vec<String> {
         let name = &name[..name.len().min(15)];
         let mut ids = self.list("/proc");
@@ -69,7 +69,7 @@ impl Host {
         ids
     }
 
-    /// Returns the path of a program.
+    /// Returns the path of the program with this name, if it exists.
     pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
         self.path.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
     }

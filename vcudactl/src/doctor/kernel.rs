@@ -1,15 +1,15 @@
-//! Checks the kernel's features that vcudad needs: cgroups and namespaces.
+//! Checks the features of the kernel that vcudad needs: cgroups and namespaces.
 
 use super::finding::Finding;
 use super::host::Host;
 
-/// The controllers that limit the processes of a VM.
+/// The cgroup controllers with which vcudad limits the processes of a VM.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
-/// The namespaces of a jail, by their names in `/proc/self/ns` and `/proc/sys/user`.
+/// The namespaces of a jail. For each, its names in `/proc/self/ns` and in `/proc/sys/user`.
 const JAIL: [(&str, &str); 5] =
     [("net", "net"), ("ipc", "ipc"), ("uts", "uts"), ("mnt", "mnt"), ("pid", "pid")];
 
-/// Checks for cgroup v2 and its controllers.
+/// Checks that the host uses cgroup v2 and has the controllers that vcudad needs.
 pub(super) fn cgroups(host: &Host) -> Finding {
     const CHECK: &str = "cgroups";
     const HYBRID: &str = "/sys/fs/cgroup/unified";
@@ -55,8 +55,8 @@ pub(super) fn cgroups(host: &Host) -> Finding {
     )
 }
 
-/// Checks for the namespaces in which workers run, and for user namespaces, which vcudad can do
-/// without because it starts as root.
+/// Checks that the kernel supports the namespaces of a jail. User namespaces are optional, because
+/// vcudad starts as root and doesn't need them.
 pub(super) fn namespaces(host: &Host) -> Finding {
     const CHECK: &str = "namespaces";
     let is_usable = |(file, limit): &(&str, &str)| {

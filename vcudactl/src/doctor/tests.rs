@@ -1,4 +1,4 @@
-//! Checks of hosts that consist of a few files.
+//! Tests the checks with fake hosts that consist of a few files.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ impl Fake {
         Self(root)
     }
 
-    /// A host on which all checks succeed.
+    /// Creates a fake host on which all checks succeed.
     fn healthy() -> Self {
         let fake = Self::new();
         for (path, text) in [
@@ -78,7 +78,7 @@ impl Fake {
         Host::at(&self.0)
     }
 
-    /// Returns the finding of a check.
+    /// Runs the checks on the fake host, and returns the finding of one of them.
     fn finding(&self, check: &str) -> Finding {
         let mut findings = check_host(&self.host()).into_iter();
         findings.find(|finding| finding.check == check).unwrap()
@@ -133,7 +133,8 @@ fn problems_of_the_driver_are_found() {
     fake.expect("driver", Status::Fail, "has version 580.159.04, but the kernel driver 590.10");
     fake.remove("usr/lib64/libcuda.so.1");
     fake.expect("driver", Status::Fail, "there is no libcuda.so.1");
-    // The linker's configuration can name other directories.
+    // The linker's configuration can contain other directories, in which the library must be found,
+    // too.
     fake.write("etc/ld.so.conf.d/nvidia.conf", "# NVIDIA\n/opt/nvidia\n");
     fake.write("opt/nvidia/libcuda.so.1", "");
     fake.expect("driver", Status::Ok, "of unknown version");
@@ -169,7 +170,7 @@ fn missing_features_of_the_kernel_are_found() {
     fake.expect("cgroups", Status::Warn, "lacks the controllers memory");
     fake.remove("sys/fs/cgroup/cgroup.controllers");
     fake.expect("cgroups", Status::Warn, "no cgroup v2");
-    // systemd's hybrid hierarchy.
+    // This is the layout of systemd's hybrid hierarchy.
     fake.write("sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n");
     fake.expect("cgroups", Status::Warn, "cgroup v1 has the controllers cpu, memory, pids");
     fake.write("sys/fs/cgroup/unified/cgroup.controllers", "cpu memory pids\n");

@@ -1,9 +1,9 @@
-//! The VMMs and their versions.
+//! Checks the VMMs on the host and their versions.
 
 use super::finding::Finding;
 use super::host::Host;
 
-/// The oldest versions that work, as in docs/vmm.md.
+/// The oldest version of QEMU that works, as in docs/vmm.md.
 pub(super) const QEMU: (u32, u32) = (10, 2);
 pub(super) const CLOUD_HYPERVISOR: (u32, u32) = (52, 0);
 
@@ -42,7 +42,7 @@ fn check(
     }
 }
 
-/// Finds the version in a line such as `QEMU emulator version 10.2.1 (Debian)` or
+/// Returns the version in a line such as `QEMU emulator version 10.2.1 (Debian)` or
 /// `cloud-hypervisor v52.0`.
 pub(super) fn version(line: &str) -> Option<(u32, u32)> {
     line.split_whitespace().find_map(|word| {

@@ -1,4 +1,4 @@
-//! Runs the CUDA program, and collects what it reports.
+//! Runs the CUDA program of `test` in a process, and collects its reports.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,43 +9,45 @@ use crate::cli::TEST_PROGRAM;
 use crate::cuda::{Line, Program, through_device};
 use crate::error::CtlError;
 
-/// A step that was done.
+/// A step of the test that was done.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Step {
-    /// Its name.
+    /// The name of the step.
     pub(crate) step: String,
-    /// Number of the GPU, in the order in which the VM sees its GPUs. `None` if it concerns all.
+    /// Index of the GPU, in the order in which the VM sees its GPUs. `None` if the step is about
+    /// all GPUs.
     pub(crate) gpu: Option<u32>,
-    /// How long it took, in nanoseconds.
+    /// The duration of the step, in nanoseconds.
     pub(crate) ns: u64,
 }
 
-/// A step that failed.
+/// A step of the test that failed.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Failure {
-    /// Its name.
+    /// The name of the step.
     pub(crate) step: String,
-    /// Number of the GPU.
+    /// Index of the GPU, in the order in which the VM sees its GPUs. `None` if the step is about
+    /// all GPUs.
     pub(crate) gpu: Option<u32>,
-    /// The number of the CUDA error. 0 if there is none.
+    /// The number of the CUDA error, or 0 if the failure isn't a CUDA error.
     pub(crate) code: i32,
-    /// The error.
+    /// The error message.
     pub(crate) text: String,
 }
 
-/// A line of the process's output.
+/// A line of the program's output.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) enum Outcome {
-    /// A step of a GPU begins.
+    /// The step with this name has begun, on the GPU with this index.
     Began(String, Option<u32>),
-    /// It's done.
+    /// The step is done.
     Done(Step),
-    /// It failed. No others follow.
+    /// The step has failed. This is the last line.
     Failed(Failure),
 }
 
-/// Runs the program through this socket, for at most `limit`. Returns the steps that were done, and the
-/// one that failed.
+/// Runs the program through a socket, for at most `limit`. Returns the steps that were done, and
+/// the step that failed, if any.
 pub(crate) fn run(
     library: &Path,
     socket: &Path,

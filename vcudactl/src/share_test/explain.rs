@@ -1,5 +1,5 @@
-//! Why a VM's share can't be tested, or why a step of a test failed: the limit that was reached, its
-//! value, and what to do.
+//! Explains why a VM's share can't be tested, or why a step of a test has failed: the limit that
+//! was reached, its value, and what to do.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -12,12 +12,13 @@ use crate::cli::NAME;
 use crate::cuda::is_root;
 use crate::wait;
 
-/// CUDA_ERROR_OUT_OF_MEMORY.
+/// The error CUDA_ERROR_OUT_OF_MEMORY.
 const OUT_OF_MEMORY: i32 = 2;
-/// CUDA_ERROR_LAUNCH_TIMEOUT.
+/// The error CUDA_ERROR_LAUNCH_TIMEOUT.
 const LAUNCH_TIMEOUT: i32 = 702;
 
-/// Returns why no program can run in the VM now. `pausers` names those who have paused it.
+/// Returns the reason why no program can run in the VM now, if there is one. `pausers` contains the
+/// names of those who have paused the VM.
 pub(crate) fn cannot_run(vm: &VmInfo, pausers: &str) -> Option<String> {
     let name = &vm.name;
     let reason = || vm.failure.as_deref().unwrap_or("see vcudad's log");
@@ -35,8 +36,8 @@ pub(crate) fn cannot_run(vm: &VmInfo, pausers: &str) -> Option<String> {
     }
 }
 
-/// Returns what the cause of a failure probably is, and what to do. `before` and `after` are the VM
-/// before and after the test.
+/// Returns the probable cause of a failure, and what to do. `before` and `after` are the states of
+/// the VM before and after the test.
 pub(crate) fn explain(failure: &Failure, before: &VmInfo, after: &VmInfo) -> String {
     let name = &after.name;
     let (was, is) = (&before.stats.refused, &after.stats.refused);

@@ -1,6 +1,6 @@
-//! The CUDA program. It runs in a process of its own, so that a crash or a hang of the library is only
-//! the result of a test. Its standard input is the library. On standard output, it reports each step when
-//! it has been done.
+//! The CUDA program of `test`. It runs in its own process, so that a crash or a hang of the library
+//! is only a result of the test. Its standard input is the library. It reports each step on
+//! standard output as soon as the step is done.
 
 use std::ffi::c_int;
 use std::io::Write;
@@ -13,12 +13,12 @@ use super::child::{Failure, Outcome, Step};
 use crate::cli::NAME;
 use crate::cuda::{Cuda, Failed, Handle, Pointer, STDIN_LIBRARY};
 
-/// Number of values.
+/// Number of values that the kernel computes.
 const COUNT: u32 = 1 << 20;
 const BLOCK: u32 = 256;
 const BYTES: usize = COUNT as usize * 4;
 
-/// A kernel that computes 3x + 7, for every GPU that CUDA 13 supports.
+/// A kernel that computes 3x + 7 for each value, as PTX for every GPU that CUDA 13 supports.
 const PTX: &str = "\
 .version 7.0
 .target sm_75
@@ -48,9 +48,10 @@ DONE:
 }
 \0";
 
-/// Runs the program, and reports the steps.
+/// Runs the test's steps, and reports each of them.
 pub(crate) fn main() -> ExitCode {
-    // The session has this name. Without it, it would be that of /proc/self/exe.
+    // The process's name becomes the session's name. By default, it would be that of
+    // /proc/self/exe.
     let _ = std::fs::write("/proc/self/comm", NAME);
     let mut steps = Steps { gpu: None };
     match run(&mut steps) {
@@ -65,7 +66,7 @@ pub(crate) fn main() -> ExitCode {
 
 fn report(outcome: &Outcome) {
     let text = serde_json::to_string(outcome).unwrap_or_default();
-    // Without a reader, nobody wants the result.
+    // Ignore an error: if nothing reads the output any longer, no one needs the result.
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
@@ -74,7 +75,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Carries out a step and reports how long it took.
+    /// Performs a step, and reports how long it took.
     fn take<T>(
         &mut self,
         step: &'static str,
@@ -113,25 +114,26 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
         (null_mut(), null_mut(), null_mut());
     let (mut from, mut to): (Pointer, Pointer) = (0, 0);
     steps.take("session", || {
-        // SAFETY: `context` is writable, and the call has set it before the next one uses it.
+        // SAFETY: `context` is writable, and the call that sets it has succeeded before the next
+        // call uses it.
         unsafe {
             cuda.retain(&mut context, device)?;
             cuda.set_current(context)
         }
     })?;
     steps.take("allocate", || {
-        // SAFETY: both pointers are writable.
+        // SAFETY: both pointers are to live variables.
         unsafe {
             cuda.alloc(&mut from, BYTES)?;
             cuda.alloc(&mut to, BYTES)
         }
     })?;
     steps.take("copy", || {
-        // SAFETY: `input` has this many bytes.
+        // SAFETY: `input` and the allocation have this many bytes.
         unsafe { cuda.copy_to(from, input.as_ptr().cast(), BYTES) }
     })?;
     steps.take("load", || {
-        // SAFETY: the handles are writable, and the PTX and the name end with a zero byte.
+        // SAFETY: the handles are writable, and the PTX and the name end with a null byte.
         unsafe {
             cuda.load_module(&mut module, PTX.as_ptr().cast())?;
             let name = c"affine".as_ptr();
@@ -143,14 +145,15 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
         let mut arguments = [(&raw mut from).cast(), (&raw mut to).cast(), (&raw mut count).cast()];
         let (blocks, null) = (COUNT.div_ceil(BLOCK), null_mut());
         let arguments = arguments.as_mut_ptr();
-        // SAFETY: there is a pointer to a live variable for each of the kernel's parameters.
+        // SAFETY: there is a pointer to a variable for each of the kernel's parameters. The call
+        // copies the variables before it returns.
         unsafe {
             cuda.launch(kernel, blocks, 1, 1, BLOCK, 1, 1, 0, null, arguments, null_mut())?;
             cuda.synchronize()
         }
     })?;
     steps.take("verify", || {
-        // SAFETY: `output` has this many bytes.
+        // SAFETY: `output` and the allocation have this many bytes.
         unsafe { cuda.copy_from(output.as_mut_ptr().cast(), to, BYTES) }?;
         let expected = input.iter().map(|value| value.wrapping_mul(3).wrapping_add(7));
         let mut all = output.iter().zip(expected).enumerate();
@@ -162,7 +165,8 @@ fn use_gpu(cuda: &Cuda, device: c_int, steps: &mut Steps) -> Result<(), (&'stati
         }
     })?;
     steps.take("free", || {
-        // SAFETY: these objects exist, and nothing uses them any longer.
+        // SAFETY: these objects exist, and nothing uses them any longer, because all work has
+        // finished.
         unsafe {
             cuda.free(from)?;
             cuda.free(to)?;

@@ -1,4 +1,4 @@
-//! Draws docs/top.svg, a picture of the table on a wide terminal.
+//! Draws docs/top.svg, a picture of the `top` table on a wide terminal.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ fn color(cell: &Cell) -> &'static str {
     }
 }
 
-/// Returns the text element for adjacent cells with the same style.
+/// Returns the SVG text element for adjacent cells that have the same style.
 fn text(cells: &[Cell], at: (usize, usize)) -> String {
     let symbols: String = cells.iter().map(|cell| cell.symbol()).collect();
     let (shown, column) = (symbols.trim(), at.0 + symbols.len() - symbols.trim_start().len());
@@ -37,7 +37,8 @@ fn text(cells: &[Cell], at: (usize, usize)) -> String {
     let bold = if has(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
     let line = if has(Modifier::UNDERLINED) { " text-decoration=\"underline\"" } else { "" };
     let (width, fill) = (shown.chars().count() as f64 * CHARACTER.0, color(&cells[0]));
-    // Without a length, columns wouldn't be aligned in a font that lacks the bars' characters.
+    // Set the length of the text. Otherwise, columns wouldn't be aligned if the font lacks the
+    // bars' characters, because another font's characters may have a different width.
     format!(
         "<text x=\"{x:.1}\" y=\"{y:.0}\" textLength=\"{width:.1}\" fill=\"{fill}\"{bold}{line}>{shown}</text>\n"
     )
@@ -66,7 +67,7 @@ fn picture() -> String {
     svg
 }
 
-/// Set `VIRTIO_CUDA_WRITE_DOCS=1` to draw it again.
+/// Checks that docs/top.svg is current. Set `VIRTIO_CUDA_WRITE_DOCS=1` to draw it again.
 #[test]
 fn the_quickstart_shows_the_current_picture() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/top.svg");

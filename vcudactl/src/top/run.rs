@@ -1,4 +1,4 @@
-//! The main loop, which fetches statistics, draws them, and reads keys.
+//! The main loop of `top`, which fetches statistics, draws them, and handles keys.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -14,10 +14,11 @@ use crate::cli::{SortKey, TopArgs};
 use crate::client::Client;
 use crate::error::CtlError;
 
-/// Width of a text frame if COLUMNS isn't set.
+/// Width of a frame that is printed as text, if COLUMNS isn't set.
 const WIDTH: u16 = 80;
 
-/// Runs `top` until the operator quits.
+/// Runs `top` until the operator quits. With `--once`, prints one frame as text and returns. With
+/// `--json`, prints lines of JSON.
 pub(crate) fn run(
     runtime: &Runtime,
     client: &Client,
@@ -32,7 +33,7 @@ pub(crate) fn run(
     // If the first request fails, exit with an error instead of showing an empty table.
     state.add(ask()?);
     if args.once {
-        // Rates need two samples.
+        // Take a second sample, because rates are computed from two samples.
         std::thread::sleep(args.interval);
         state.add(ask()?);
         let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -50,7 +51,7 @@ pub(crate) fn run(
     result.map_err(CtlError::os("cannot use the terminal"))
 }
 
-/// Prints each sample as one line of JSON.
+/// Prints each sample of the statistics as one line of JSON.
 fn lines(ask: &impl Fn() -> Result<Stats, CtlError>, args: &TopArgs) -> Result<(), CtlError> {
     loop {
         let stats = ask()?;
@@ -85,7 +86,8 @@ fn draw(
                         return Ok(());
                     }
                 }
-                // Continuing the loop redraws after a resize. Other events need no action.
+                // Other events need no action. After a resize, the next iteration of the loop
+                // redraws.
                 _ => {}
             }
             continue;
@@ -98,7 +100,7 @@ fn draw(
     }
 }
 
-/// Handles a key press. Returns true if the program should quit.
+/// Handles a key press. Returns whether the program should quit.
 fn pressed(state: &mut TopState, key: KeyCode, control: bool) -> bool {
     match key {
         KeyCode::Char('c') if control => return true,

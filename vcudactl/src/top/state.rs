@@ -20,13 +20,13 @@ pub(super) struct Row {
     pub(super) share_1s: f64,
     pub(super) share_10s: f64,
     pub(super) promised: f64,
-    /// The VM's `compute.max`.
+    /// The VM's `compute.max`, as a fraction of the GPU's time.
     pub(super) cap: f64,
-    /// Fraction of the time between the samples that the VM spent waiting for the GPU.
+    /// The fraction of the time between the two samples for which the VM waited for the GPU.
     pub(super) waited: Option<f64>,
-    /// Why the VM waits, in full and in at most eight characters.
+    /// The reason why the VM waits, as a full text and in at most eight characters.
     pub(super) waits_for: Option<(String, &'static str)>,
-    /// The VM's totals. Set only in the row for its first GPU.
+    /// The VM's totals. They are only in the row for the VM's first GPU.
     pub(super) whole: Option<Whole>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Whole {
     pub(super) copied: Option<f64>,
 }
 
-/// The samples, the sort order, and the scroll position.
+/// The state of `top`: the samples, the sort order, and the scroll position.
 #[derive(Debug)]
 pub(super) struct TopState {
     before: Option<Stats>,
@@ -56,14 +56,14 @@ impl TopState {
         Self { before: None, now: None, problem: None, key, reversed: false, skipped: 0 }
     }
 
-    /// Adds a sample.
+    /// Adds a sample, which replaces the older of the two.
     pub(super) fn add(&mut self, stats: Stats) {
         self.before = self.now.take();
         self.now = Some(stats);
         self.problem = None;
     }
 
-    /// Records why fetching a sample failed. The last sample stays on the screen.
+    /// Records the reason why a sample couldn't be fetched. The last sample stays on the screen.
     pub(super) fn fail(&mut self, problem: String) {
         self.problem = Some(problem);
     }
@@ -80,7 +80,7 @@ impl TopState {
         self.key
     }
 
-    /// Sorts by `key`, or reverses the order if `key` is already the sort key.
+    /// Sorts by `key`. If `key` is already the sort key, reverses the order.
     pub(super) fn sort_by(&mut self, key: SortKey) {
         self.reversed = self.key == key && !self.reversed;
         self.key = key;
@@ -96,16 +96,16 @@ impl TopState {
         self.skipped = self.skipped.saturating_add_signed(rows).min(last.saturating_sub(1));
     }
 
-    /// Returns the number of rows scrolled off the top.
+    /// Returns the number of rows that have scrolled off the top of the table.
     pub(super) fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// Returns the sorted rows.
+    /// Returns the rows of the table in the sort order.
     pub(super) fn rows(&self) -> Vec<Row> {
         let Some(now) = &self.now else { return Vec::new() };
-        // A restart of vcudad resets the counters, so samples from before and after the restart
-        // can't be compared.
+        // vcudad's counters start at zero when it is restarted. Therefore, don't compute rates from
+        // a sample before a restart and one after it.
         let before = self
             .before
             .as_ref()
@@ -128,7 +128,8 @@ impl TopState {
         rows
     }
 
-    /// Compares two rows: names ascending, numbers descending.
+    /// Compares two rows by the sort key. Names are in ascending order, and numbers in descending
+    /// order.
     fn compare(&self, a: &Row, b: &Row) -> Ordering {
         let whole = |row: &Row, value: fn(&Whole) -> Option<f64>| {
             row.whole.as_ref().and_then(value).unwrap_or(-1.0)
@@ -298,7 +299,7 @@ pub(super) mod tests {
         assert_eq!(web.waited, Some(0.64));
         let whole = web.whole.unwrap();
         assert_eq!((whole.launches, whole.copied), (Some(12_000.0), Some(1.5e9)));
-        // After a restart, vcudad's counters begin at zero.
+        // This sample is from a vcudad that was restarted, so its counters started at zero.
         let restarted = Stats { started_ms: 12_302_500, time_ms: 12_303_000, ..then };
         state.add(restarted);
         assert!(state.rows().iter().all(|row| row.waited.is_none()));

@@ -1,4 +1,4 @@
-//! Draws the frame: a line about the host, a line per GPU, the table, and a help line.
+//! Draws a frame of `top`: a line about the host, a line per GPU, the table, and a help line.
 
 use control_api::{GpuInfo, GpuState, Stats, format_size};
 use ratatui::Frame;
@@ -13,7 +13,7 @@ use super::state::{Row, TopState};
 use crate::cli::SortKey;
 use crate::table::{count, length, printable};
 
-/// Widths of the columns that grow with the terminal's width.
+/// Widths of the columns that are wider on wide terminals.
 struct Widths {
     vm: usize,
     memory_bar: usize,
@@ -22,8 +22,9 @@ struct Widths {
 }
 
 impl Widths {
-    /// Chooses the columns' widths for a terminal with `width` columns. The table fits into 80,
-    /// without the bar of the memory; names, bars, and reasons get any extra width.
+    /// Chooses the columns' widths for a terminal that is `width` characters wide. In 80
+    /// characters, the table has no bars for memory. Names, bars, and reasons get any additional
+    /// width.
     fn of(width: u16) -> Self {
         let more = usize::from(width).saturating_sub(80);
         let vm = (more / 3).min(16);
@@ -41,8 +42,8 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['~']).collect()
 }
 
-/// Returns a bar of `width` characters. Its first `part` (0.0 to 1.0) is filled, and the character
-/// at `mark` (0.0 to 1.0) is a mark.
+/// Returns a bar that is `width` characters long. The fraction `part` of it is filled. The
+/// character at the fraction `mark` is a mark.
 fn bar(part: f64, width: usize, mark: Option<f64>) -> String {
     let place = |part: f64| (part.clamp(0.0, 1.0) * width as f64).round() as usize;
     let full = place(part);
@@ -60,7 +61,8 @@ fn ratio(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// Returns a bar's color: green below 80%, yellow from 80%, and red from 95%.
+/// Returns the color of a bar that is filled to the fraction `part`: green below 80%, yellow from
+/// 80%, and red from 95%.
 fn fullness(part: f64) -> Style {
     Style::new().fg(match part {
         part if part < 0.8 => Color::Green,
@@ -88,7 +90,7 @@ fn host_line(stats: &Stats) -> Line<'static> {
     Line::styled(text, Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// Returns the GPU's line, and a second line if the GPU had a fault.
+/// Returns the line about a GPU, and a second line if the GPU had a fault.
 fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
     let part = ratio(gpu.memory_used, gpu.memory_total);
     let promised = ratio(gpu.memory_promised, gpu.memory_total);
@@ -109,7 +111,7 @@ fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
 
 fn head(widths: &Widths, key: SortKey) -> Line<'static> {
     let Widths { vm, memory_bar, share_bar, waits_for } = *widths;
-    // The sort column is underlined.
+    // Underline the name of the column by which the table is sorted.
     let sorted = |text: String, by: Option<SortKey>| {
         let style = Style::new().add_modifier(Modifier::BOLD);
         let style = if by == Some(key) { style.add_modifier(Modifier::UNDERLINED) } else { style };
@@ -150,7 +152,7 @@ fn gigabytes(bytes: f64) -> String {
     }
 }
 
-/// The style of a VM that has failed.
+/// The style of the name of a VM that has failed.
 const FAILED: Style = Style::new().fg(Color::Red);
 
 fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
@@ -216,7 +218,7 @@ fn lines(state: &TopState, width: u16, height: usize) -> Vec<Line<'static>> {
     if rows.is_empty() {
         lines.push(Line::raw("no VMs; add one with vcudactl vm add"));
     }
-    // A VM that couldn't be placed has no GPU, and thus no row.
+    // A VM that couldn't be placed on a GPU has no row in the table, so show it in another way.
     let unplaced = stats.vms.iter().filter(|vm| vm.failed && vm.gpus.is_empty());
     lines.extend(unplaced.map(|vm| {
         let name = cut(&printable(&vm.name), widths.vm);
@@ -235,7 +237,7 @@ fn last_line(state: &TopState) -> Line<'static> {
     }
 }
 
-/// Draws the frame.
+/// Draws the frame on the terminal.
 pub(super) fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let area = frame.area();
     let body = Rect { height: area.height.saturating_sub(1), ..area };
@@ -254,7 +256,7 @@ pub(super) fn text(state: &TopState, width: u16) -> String {
     screen(&terminal)
 }
 
-/// Returns the text on the screen.
+/// Returns the text on the screen of a test terminal.
 fn screen(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let mut text = String::new();
@@ -279,7 +281,8 @@ mod tests {
         screen(&terminal)
     }
 
-    /// Set `VIRTIO_CUDA_WRITE_DOCS=1` to update the picture in the manual.
+    /// Checks that the picture in the manual is current. Set `VIRTIO_CUDA_WRITE_DOCS=1` to update
+    /// it.
     #[test]
     fn the_manual_shows_the_current_picture() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/vcudactl.md");

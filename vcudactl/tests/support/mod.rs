@@ -1,4 +1,4 @@
-//! A fake vcudad and a pseudoterminal.
+//! A fake vcudad, and a pseudoterminal in which vcudactl runs.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vcudactl");
 
-/// A server that passes each request's method, path and body to a function and sends the result.
+/// A fake vcudad. It calls a function with each request's method, path, and body, and sends the
+/// result.
 pub struct Server {
     pub folder: PathBuf,
     pub socket: PathBuf,
@@ -33,7 +34,7 @@ impl Server {
     }
 }
 
-/// Serves requests at a socket until the test's process ends.
+/// Starts to serve requests at a socket. The server runs until the test's process ends.
 pub fn listen(
     socket: &Path,
     answer: impl Fn(&str, &str, &str) -> (u16, String) + Send + Sync + 'static,
@@ -87,8 +88,9 @@ pub fn vcudactl(socket: &Path, words: &[&str]) -> (i32, String, String) {
 /// Runs vcudactl as an unprivileged user, from a copy that this user can read.
 pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String) {
     let copy = socket.with_file_name("vcudactl");
-    // If this process wrote the copy, a child that another test starts meanwhile could keep it open,
-    // and so keep it from being executed.
+    // Let another process (`cp`) write the copy. If this process wrote it, a child that another
+    // test starts at that time could inherit the open file, and the copy couldn't be executed while
+    // it's open for writing.
     assert!(
         copy.exists() || Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success()
     );
@@ -101,24 +103,24 @@ pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String
     run(&mut command)
 }
 
-/// vcudactl running in a terminal with 100 columns and 30 rows.
+/// A vcudactl process in a terminal with 100 columns and 30 rows.
 pub struct Terminal {
     pub child: Child,
     main: File,
-    /// The program's side of the terminal, kept open so that the modes can be read after the
-    /// program has exited.
+    /// The terminal's other end, which the program uses. It's kept open, so that the terminal's
+    /// modes can be read after the program has exited.
     other: OwnedFd,
     /// The terminal's modes before the program was started.
     pub modes_before: [u32; 4],
     seen: String,
 }
 
-/// Runs vcudactl in a new terminal.
+/// Runs vcudactl in a new pseudoterminal.
 pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
     let (mut main, mut other) = (-1, -1);
     let size = libc::winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: both descriptor variables are writable, the name and the modes may be null, and
-    // `size` outlives the call.
+    // SAFETY: both descriptor variables and `size` are live, and the name and the modes may be
+    // null.
     let code = unsafe {
         libc::openpty(&mut main, &mut other, std::ptr::null_mut(), std::ptr::null(), &size)
     };
@@ -146,7 +148,7 @@ pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
 }
 
 impl Terminal {
-    /// Reads available output, or waits briefly if there is none.
+    /// Reads the available output. If there is none, waits briefly.
     pub fn drain(&mut self) {
         let mut bytes = [0u8; 1 << 16];
         match self.main.read(&mut bytes) {
@@ -155,7 +157,7 @@ impl Terminal {
         }
     }
 
-    /// Reads until `text` appears, then discards all output so far.
+    /// Reads output until it contains `text`. Then discards all output that was read so far.
     pub fn read_until(&mut self, text: &str) {
         let start = Instant::now();
         while !self.seen.contains(text) {
@@ -171,7 +173,7 @@ impl Terminal {
 
     pub fn resize(&self, columns: u16, rows: u16) {
         let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: `size` outlives the call.
+        // SAFETY: `size` is a live variable of the type that this ioctl reads.
         assert_eq!(unsafe { libc::ioctl(self.main.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
     }
 
@@ -196,7 +198,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Returns bash's completions of a command line, with our script.
+/// Returns bash's completions of a command line with our completion script.
 pub fn completions(socket: &Path, line: &str) -> Vec<String> {
     const SCRIPT: &str = "set -e; source <(\"$PROGRAM\" completions bash); \
         vcudactl() { \"$PROGRAM\" \"$@\"; }; \
