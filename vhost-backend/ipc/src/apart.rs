@@ -50,8 +50,8 @@ pub fn close(fds: impl IntoIterator<Item = OwnedFd>) {
     }
     let count = fds.len();
     let close = move || {
-        // Without SO_LINGER, closing a socket usually returns immediately. Other descriptors don't
-        // have that option.
+        // Turn off SO_LINGER, because without it, closing a socket usually returns immediately.
+        // Errors are ignored: only sockets have this option.
         for fd in fds.iter() {
             let _ = set_socket_linger(fd, None);
         }
@@ -102,7 +102,7 @@ mod tests {
         (ours, reader)
     }
 
-    /// Runs `body` on another thread. Fails if it doesn't finish within ten seconds.
+    /// Runs `body` on another thread. Fails the test if `body` doesn't finish within ten seconds.
     fn at_once(body: impl FnOnce() + Send + 'static) {
         let (done, is_done) = channel();
         std::thread::spawn(move || {
@@ -151,7 +151,7 @@ mod tests {
                 eprintln!("skipped: this kernel doesn't support SO_PASSRIGHTS");
             }
             seqpacket::send_bytes(&theirs, &[7], &[]).unwrap();
-            // The other socket still accepts descriptors.
+            // Only the direction to `ours` refuses descriptors; `theirs` still accepts them.
             seqpacket::send_bytes(&ours, &[7], &[theirs.as_fd()]).unwrap();
         }
     }

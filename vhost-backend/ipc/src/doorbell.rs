@@ -1,11 +1,11 @@
 //! Doorbells, which the broker and device processes use to wake a worker. A compromised worker
 //! can't block the process that rings.
 //!
-//! An eventfd doesn't work for this: all its holders share one file description, so one of them can
-//! clear O_NONBLOCK, fill the counter, and thereby block the others' writes. Neither does a pipe: a
-//! holder can keep it locked with a blocking splice, even if the other end has O_NONBLOCK set. So a
-//! doorbell is a socket pair. A peer can't hold a lock that a send needs, and each send uses
-//! MSG_DONTWAIT.
+//! An eventfd doesn't work for this: all its holders share one file description, so a worker could
+//! clear O_NONBLOCK, fill the counter, and thereby block the host's writes. A pipe doesn't work
+//! either: a worker can keep it locked with a blocking splice, even if the host's end has
+//! O_NONBLOCK set. So a doorbell is a socket pair. A worker can't hold a lock that the host's send
+//! needs, and each send uses MSG_DONTWAIT.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,7 +15,8 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::seqpacket::stream_pair;
 
-/// Maximum number of rings that are read at once. The ringing end's send buffer holds fewer.
+/// Maximum number of rings that one call of [`quiet`] reads. The ringing end's send buffer holds
+/// fewer, so one call reads all.
 const RINGS: usize = 64;
 
 /// Creates a doorbell. Returns the ringing end, for the host, and the listening end, for the

@@ -2,9 +2,9 @@
 //! device processes.
 //!
 //! Any holder of an eventfd can clear O_NONBLOCK for all other holders. So no other process reads
-//! or writes an eventfd that a worker holds. Instead, the process watches it with edge-triggered
-//! epoll, which reports every write, and never resets the counter. To wake a worker, use a
-//! [`super::doorbell`].
+//! or writes an eventfd that a worker holds. Instead, the broker and device processes watch it with
+//! edge-triggered epoll, which reports every write, and never reset the counter. To wake a worker,
+//! use a [`super::doorbell`].
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

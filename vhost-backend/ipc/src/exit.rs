@@ -34,7 +34,7 @@ pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     parse_from(program, std::env::args_os())
 }
 
-/// Like [`parse`], for the given command line.
+/// Does the same as [`parse`] for the given command line.
 pub fn parse_from<T: clap::Parser>(
     program: &str,
     args: impl Iterator<Item = OsString>,

@@ -27,7 +27,8 @@ pub fn frame(message: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Sends a message and its body as one frame, on a blocking socket.
+/// Sends a message and its body as one frame, on a blocking socket, together with the given
+/// descriptors.
 pub fn send(
     socket: &impl AsFd,
     message: &impl Serialize,
@@ -44,9 +45,10 @@ pub fn send(
 
 /// A descriptor to send with a frame.
 pub enum Attached {
-    /// A descriptor that is sent once.
+    /// A descriptor that belongs to this frame only. It's closed after it has been sent.
     Own(OwnedFd),
-    /// A descriptor that comes from an untrusted process, so closing it may block.
+    /// A descriptor from an untrusted process, which several frames may share. Closing it may
+    /// block, so `Apart` closes it on another thread.
     Foreign(Arc<Apart>),
 }
 
@@ -67,7 +69,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Adds a frame, with a descriptor to send with it, if any.
+    /// Adds a frame, and the descriptor to send with the frame, if any.
     pub fn push(&mut self, frame: Vec<u8>, fd: Option<Attached>) {
         self.bytes += frame.len();
         self.queue.push_back((frame, 0, fd));
@@ -199,7 +201,8 @@ mod tests {
         ]
     }
 
-    /// Reads frames from bytes that arrive in parts of these lengths.
+    /// Sends `bytes` in parts of the given lengths, in turn, and reads frames after each part.
+    /// Returns the frames, and false if one was invalid.
     fn read(
         bytes: &[u8],
         parts: &[usize],
@@ -222,7 +225,8 @@ mod tests {
                     Err(_) => return (found, false),
                 }
             }
-            // Memory is limited by what has arrived, whatever the lengths claim.
+            // The buffer never exceeds the bytes that were sent, even if a frame's header claims
+            // more.
             assert!(incoming.buffer.len() <= bytes.len());
         }
         (found, true)

@@ -15,13 +15,14 @@ use crate::shared_map::{Shareable, SharedMap};
 
 /// Maximum number of GPUs per worker.
 pub const MAX_GPUS: usize = 16;
-/// Value of `until` for a window without an end.
+/// Value of [`GpuGate::until`] for a window without an end.
 pub const NO_END: u64 = u64::MAX;
 /// How many times [`GpuGate::memory`] tries to read its values before it gives up because they keep
 /// changing.
 const MEMORY_READS: u32 = 100;
 
-/// Set in the published limit if the other values are those of a [`MemoryBase`].
+/// Flag in [`GpuGate`]'s published memory limit: the values published with it are those of a
+/// [`MemoryBase`], not of a [`MemoryUsage`].
 const IS_BASE: u64 = 1 << 63;
 
 /// The kinds of work that a worker may submit to a GPU.
@@ -33,15 +34,17 @@ pub enum Mode {
     Closed = 0,
     /// The worker may not submit work yet, but should be awake and poll for the next change.
     Prepare = 1,
-    /// The worker may submit work up to the depth limit. No other VM may, except on standby.
+    /// The worker may submit work up to the depth limit. No other VM may submit work, except one
+    /// whose gate is `Standby`.
     Window = 2,
     /// The worker may submit work up to the depth limit. Other VMs may submit work, too.
     Shared = 3,
     /// The worker may submit work without a depth limit, and doesn't have to measure it, because no
     /// other VM wants the GPU.
     Unlimited = 4,
-    /// The VM has no turn, but the worker may begin work up to the depth limit, because the
-    /// scheduler would give it a turn at once. It must wake the scheduler when it begins work.
+    /// The VM has no turn, but the worker may submit work up to the depth limit, because the
+    /// scheduler would give the VM a turn at once. The worker must wake the scheduler when it
+    /// starts to submit work.
     Standby = 5,
 }
 
@@ -55,7 +58,7 @@ impl Mode {
 /// A mode, with the number of the change that set this mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Number of mode changes so far.
+    /// Number of mode changes up to and including this one.
     pub epoch: u64,
     /// The current mode.
     pub mode: Mode,
@@ -112,7 +115,7 @@ pub struct WorkerWords {
     short_slices: AtomicU32,
     /// The worker's slot on the page of its VM's spending, plus 1. 0 if it has none.
     slot: AtomicU32,
-    /// The number of slots on that page that have been used.
+    /// The number of slots on the page of the VM's spending that have been used.
     slots: AtomicU32,
     /// See [`Self::recall_kept`].
     recalls: AtomicU32,
@@ -131,7 +134,7 @@ impl WorkerWords {
     }
 
     /// Raises the number of slots that have been used on the page of the VM's spending to at least
-    /// this. Only the broker calls this, before another worker gets a slot.
+    /// `slots`. Only the broker calls this, before another worker gets a slot.
     pub fn add_slots(&self, slots: u32) {
         self.slots.fetch_max(slots, Ordering::SeqCst);
     }
@@ -141,8 +144,8 @@ impl WorkerWords {
         self.slots.load(Ordering::SeqCst)
     }
 
-    /// Says whether the worker's kernels should have short time slices on a GPU, which is given by
-    /// NVIDIA's driver's number. The scheduler writes this.
+    /// Sets whether the worker's kernels should have short time slices on the GPU to which NVIDIA's
+    /// driver has given this number. Only the scheduler calls this.
     pub fn set_short_slices(&self, gpu_number: u32, short: bool) {
         let bit = 1u32.checked_shl(gpu_number).unwrap_or(0);
         let before = match short {
@@ -150,17 +153,18 @@ impl WorkerWords {
             false => self.short_slices.fetch_and(!bit, Ordering::SeqCst),
         };
         if short != (before & bit != 0) {
-            // Wake only one thread: the worker decides how many wait, and waking all of them could
-            // take long.
+            // Wake only one thread. The worker, which is untrusted, decides how many threads wait,
+            // and waking all of them could take long.
             futex(&self.short_slices, libc::FUTEX_WAKE, 1);
         }
     }
 
-    /// Has the worker free the memory that it keeps where that isn't offered any more. Only the broker
-    /// calls this.
+    /// Makes the worker free the memory that it keeps for later allocations ([`GatePage::kept`]) on
+    /// each GPU where the broker has withdrawn its offer to keep memory. Only the broker calls
+    /// this.
     pub fn recall_kept(&self) {
         self.recalls.fetch_add(1, Ordering::SeqCst);
-        // Wake only one thread, as above.
+        // Wake only one thread, because a compromised worker could make many threads wait.
         futex(&self.recalls, libc::FUTEX_WAKE, 1);
     }
 
@@ -190,9 +194,9 @@ impl WorkerWords {
     }
 }
 
-/// Waits for a word in memory shared with another process while it has this value (FUTEX_WAIT), or
-/// wakes up to `value` threads that wait for it (FUTEX_WAKE). The result doesn't matter: a thread
-/// that waits checks the word again. See futex(2).
+/// Waits while the word, which is in memory shared with another process, equals `value`
+/// (FUTEX_WAIT), or wakes up to `value` threads that wait for the word (FUTEX_WAKE). Ignores the
+/// result, because each waiting thread checks the word again. See futex(2).
 fn futex(word: &AtomicU32, operation: i32, value: u32) {
     let no_timeout = std::ptr::null::<libc::timespec>();
     // SAFETY: the word is valid memory for the duration of the call, and the kernel only reads it.
@@ -200,13 +204,14 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
 }
 
 /// Words about one GPU. The broker writes the first cache line: its scheduler thread writes the
-/// words about work, and its main thread those about memory. The worker writes the other lines.
+/// words about work, and its main thread the words about memory. The worker writes the other cache
+/// lines.
 #[repr(C, align(64))]
 pub struct GpuGate {
     /// The current [`Grant`], encoded.
     pub grant: AtomicU64,
-    /// End of the window (CLOCK_MONOTONIC, in ns). After it, the worker may submit only the first call
-    /// of the window.
+    /// End of the window (CLOCK_MONOTONIC, in ns). After this time, the worker may submit only the
+    /// first call of the window.
     pub until: AtomicU64,
     /// Maximum GPU time of the work in flight per stream, in ns. A single call may exceed this.
     pub depth: AtomicU64,
@@ -216,21 +221,24 @@ pub struct GpuGate {
     memory_version: AtomicU64,
     memory_used: AtomicU64,
     memory_max: AtomicU64,
-    /// 1 while the VM's kernels must not run. Only softgpu reads it.
+    /// 1 while the VM's kernels are evicted and must not run. Only softgpu reads this word.
     pub off: AtomicU64,
-    /// 1 if work may be in flight, apart from copies for which `copying` is set. The worker sets it
-    /// (SeqCst) before it reads `grant` to submit work, and clears it only when nothing is in
-    /// flight.
+    /// 1 if work may be in flight, other than copies that the worker started while the gate was
+    /// closed (see `copying`). The worker sets it (SeqCst) before it reads `grant` to submit work,
+    /// and clears it only when nothing is in flight.
     pub active: AtomicU64,
-    /// Number of gated calls that the gate is holding back.
+    /// Number of gated calls that the worker holds because the gate is closed or too much work is
+    /// in flight.
     pub held: AtomicU64,
-    /// See [`MemoryBase::session`]. Workers of the previous version write this, and never read it.
+    /// See [`MemoryBase::session`]. Workers of the previous version write to this word and never
+    /// read it.
     memory_session: AtomicU64,
-    /// Number of gated calls that have finished, apart from copies for which `copying` is set.
+    /// Number of gated calls that have finished, other than copies that the worker started while
+    /// the gate was closed (see `copying`).
     pub finished: AtomicU64,
-    /// The bytes that the broker has added to the credit, minus those that it has taken back. If
-    /// another broker replaces this one, it reads the number here. Workers of the previous version,
-    /// which have no credit, write to this field.
+    /// The bytes that the broker has added to the credit, minus those that it has taken back. A
+    /// broker that replaces this one reads the number here. Workers of the previous version, which
+    /// have no credit, write to this word.
     pub granted: AtomicU64,
     /// 1 if every stream with work in flight is waiting for a host function in the guest, or for a
     /// value in memory.

@@ -1,5 +1,5 @@
-//! Facts about the host's GPUs. The broker doesn't load the driver library itself, so a separate
-//! process loads it, collects these facts, and prints them. This is called probing.
+//! Facts about the host's GPUs. The broker doesn't load the driver library. A separate process
+//! does: it loads the library, collects the facts, and prints them. This is called probing.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ pub struct Probed {
     pub cuda_version: u32,
     /// Version of the driver, such as "580.95.05".
     pub driver: String,
-    /// Whether kernels can be taken off a GPU.
+    /// Whether kernels can be evicted, that is, taken off a GPU and put back later.
     pub eviction: Eviction,
-    /// The GPUs off which kernels can't be taken, although eviction works on others.
+    /// The GPUs that failed the eviction test, if other GPUs passed it.
     #[serde(default)]
     pub no_eviction: Vec<NoEviction>,
     /// The GPUs, in the order of the library's device ordinals.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
-    /// The pairs of GPUs of which one can access the other's memory.
+    /// The pairs of GPUs in which one GPU can access the other's memory.
     #[serde(default)]
     pub peers: Vec<PeerAccess>,
     /// Result of `cuModuleGetLoadingMode`. 0 if unknown.
@@ -51,12 +51,12 @@ pub struct PeerAccess {
     pub peer: [u8; 16],
 }
 
-/// A GPU off which kernels can't be taken.
+/// A GPU that failed the test of evicting kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoEviction {
     /// UUID of the GPU.
     pub gpu: [u8; 16],
-    /// Why the test has failed.
+    /// Why the eviction test failed on this GPU.
     pub reason: String,
 }
 
@@ -64,11 +64,12 @@ pub struct NoEviction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Eviction {
-    /// A test has succeeded, on at least one GPU.
+    /// The eviction test succeeded on at least one GPU.
     Works,
-    /// The driver library is softgpu, whose kernels obey orders in the gate page.
+    /// The driver library is softgpu, whose kernels stop while
+    /// [`GpuGate::off`](crate::gate::GpuGate::off) is set.
     Simulated,
-    /// The test has failed on each GPU. This is the reason for the first one.
+    /// The eviction test failed on each GPU. Contains the reason why it failed on the first one.
     Unavailable(String),
 }
 
@@ -101,7 +102,7 @@ pub struct GpuFacts {
     pub pci_subsystem: u32,
 }
 
-/// A PCIe link of a GPU. The values are 0 if they are unknown.
+/// A PCIe link of a GPU. Unknown values are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PcieLink {
     /// PCIe generation.

@@ -1,4 +1,4 @@
-//! Groups of the host.
+//! Looks up groups in the host's group database.
 
 use std::ffi::CString;
 

@@ -1,6 +1,6 @@
-//! Communication between the host programs: seqpacket sockets to the broker, a stream between
-//! a device process and each of its workers, and a shared memory page between the broker's
-//! scheduler and each worker. Neither side trusts the other, so message sizes are limited, and
+//! Communication between the host programs: seqpacket sockets to the broker, a stream between a
+//! device process and each of its workers, and a page of shared memory between the broker's
+//! scheduler and each worker. A process doesn't trust its peer, so message sizes are limited, and
 //! every message is decoded before use.
 //!
 //! | module | contents |

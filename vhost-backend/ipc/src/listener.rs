@@ -56,7 +56,8 @@ impl Listener {
         let meta = file.metadata().map_err(|error| error.to_string())?;
         let numbers = (meta.dev(), meta.ino());
         let socket = Self { listener, file: SocketFile { path: path.to_owned(), numbers } };
-        // The path may lead to another file by now, but this link leads to the one that was opened.
+        // Between `open_socket` and these calls, another process may replace the file at `path`.
+        // This link always leads to the file that was opened.
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         std::fs::set_permissions(&link, std::fs::Permissions::from_mode(mode))
             .map_err(|error| format!("cannot set permissions: {error}"))?;
@@ -72,8 +73,9 @@ impl Listener {
     }
 }
 
-/// Returns the paths at which processes of this network namespace listen. Unlike connecting, this needs
-/// no permission for the sockets. A path stays in the list if its file was removed.
+/// Returns the paths at which processes of this network namespace listen. Unlike connecting to a
+/// socket, reading this list doesn't require permission to use the socket. The list also contains
+/// paths whose file was removed while the process still listens.
 pub fn in_use() -> HashSet<PathBuf> {
     const LISTENS: u32 = 1 << 16;
     let list = std::fs::read("/proc/net/unix").unwrap_or_default();
@@ -86,8 +88,8 @@ pub fn in_use() -> HashSet<PathBuf> {
     list.split(|byte| *byte == b'\n').filter_map(path).collect()
 }
 
-/// Connects to a socket, to find out whether a process listens on it. Never waits: if too many
-/// other connections are waiting to be accepted, somebody does listen.
+/// Connects to a socket, to find out whether a process listens on it. Never blocks: if the backlog
+/// is full, so that connecting would block, a process is listening, and this returns `Ok`.
 fn connect(path: &Path) -> io::Result<()> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
     match socket.connect(&SockAddr::unix(path)?) {

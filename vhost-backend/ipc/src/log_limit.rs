@@ -13,26 +13,27 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter};
 
 /// The target of the lines that the broker forwards from its child processes. The child processes
-/// have already filtered them by `RUST_LOG`, and the broker limits their number.
+/// have already filtered them by `RUST_LOG`, and the broker limits the lines per child with another
+/// limit.
 pub const FORWARDED: &str = "vcudad::child";
 
 /// The number of similar lines that can be logged at once.
 const BURST: u32 = 50;
 /// After this time, one more similar line can be logged.
 const REFILL: Duration = Duration::from_millis(500);
-/// The maximum number of kinds of lines that are remembered. It is larger than the number of VMs
-/// times that of the lines that one VM can cause.
+/// The maximum number of kinds of lines that are remembered. It is larger than the maximum number
+/// of VMs times the number of places in the program that log a line about a VM.
 const KINDS_MAX: usize = 1 << 16;
 
 /// Lines are similar if the same place in the program logs them for the same VM.
 type Kind = (Identifier, Option<String>);
 
-/// The lines of one kind.
+/// The limit on the lines of one kind.
 struct Lines {
     /// The number of lines that can be logged, as of `since`.
     left: u32,
     since: Instant,
-    /// The number of lines that weren't logged after the last one that was.
+    /// The number of lines omitted since the last logged line.
     omitted: u64,
 }
 
@@ -41,7 +42,7 @@ impl Lines {
         Self { left: BURST, since: now, omitted: 0 }
     }
 
-    /// Adds the lines that can be logged because of the time that has passed.
+    /// Raises `left` by one line for each [`REFILL`] since `since`, up to [`BURST`].
     fn refill(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.since);
         let more = u32::try_from(passed.as_millis() / REFILL.as_millis()).unwrap_or(u32::MAX);
@@ -54,7 +55,7 @@ impl Lines {
     }
 }
 
-/// The lines of each kind.
+/// The limit for each kind of lines.
 struct Limits<K>(HashMap<K, Lines>);
 
 impl<K: Eq + Hash> Limits<K> {
@@ -82,11 +83,12 @@ impl<K: Eq + Hash> Limits<K> {
     }
 }
 
-/// A filter that lets only some of the similar lines pass, except lines of the levels `debug` and
-/// `trace`, which an operator has asked for, and lines that the broker forwards.
+/// A filter that limits how many similar lines pass. It doesn't limit lines of the levels `debug`
+/// and `trace`, because they are logged only if the operator has asked for them, and lines that the
+/// broker forwards, because another limit applies to them.
 pub(super) struct LogLimit {
     limits: Mutex<Limits<Kind>>,
-    /// Reports the number of lines that were omitted.
+    /// Logs how many similar lines were omitted. Called before the next one is logged.
     report: fn(u64),
 }
 
@@ -144,7 +146,7 @@ mod tests {
     use tracing_subscriber::fmt::MakeWriter;
     use tracing_subscriber::prelude::*;
 
-    /// Keeps what is logged.
+    /// Collects the log's output, for tests.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -165,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Returns what is logged while `log` runs.
+    /// Runs `log`, and returns the log's output.
     fn logged(log: impl FnOnce()) -> String {
         let to = Log::default();
         let lines = tracing_subscriber::fmt::layer().with_writer(to.clone()).with_ansi(false);

@@ -29,7 +29,7 @@ pub(crate) fn set_format(format: LogFormat) {
     let _ = FORMAT.set(format);
 }
 
-/// Returns a line that doesn't come from `tracing`, in the format of the log.
+/// Formats a text that wasn't logged through `tracing` as a line of the log.
 pub(crate) fn line(level: Level, text: &str) -> Vec<u8> {
     let line = match FORMAT.get() {
         Some(LogFormat::Json) => json(level, text),
@@ -41,7 +41,7 @@ pub(crate) fn line(level: Level, text: &str) -> Vec<u8> {
     }
 }
 
-/// Returns a line like those of tracing's JSON format.
+/// Returns a line in the JSON format that tracing uses.
 fn json(level: Level, message: &str) -> String {
     let mut timestamp = String::new();
     let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
@@ -61,8 +61,8 @@ pub(crate) fn is_journal() -> bool {
     })
 }
 
-/// Returns true if systemd's `JOURNAL_STREAM`, `DEVICE:INODE`, means this file. A program that was
-/// started with another stderr may have inherited the variable.
+/// Returns true if systemd's `JOURNAL_STREAM`, `DEVICE:INODE`, is the device and inode of this
+/// file. A program that was started with another stderr may have inherited the variable.
 fn is_stream(stream: &str, device: u64, inode: u64) -> bool {
     let parts = stream.split_once(':');
     parts.is_some_and(|(dev, ino)| dev.parse() == Ok(device) && ino.parse() == Ok(inode))
@@ -78,7 +78,8 @@ fn priority(level: Level) -> &'static str {
     }
 }
 
-/// Puts a prefix before each line, because the journal stores each as an entry of its own.
+/// Puts the prefix before each line of the message, because the journal stores each line as a
+/// separate entry.
 fn prefixed(prefix: &str, message: &[u8]) -> Vec<u8> {
     let lines = message.split_inclusive(|byte| *byte == b'\n');
     lines.flat_map(|line| [prefix.as_bytes(), line].concat()).collect()

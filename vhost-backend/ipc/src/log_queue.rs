@@ -1,5 +1,5 @@
-//! The broker's log lines on their way to standard error. A thread writes them, so that a program
-//! that reads the log slowly, or not at all, delays no other thread.
+//! Queue of the broker's log lines. A thread writes them to standard error, so that a program that
+//! reads the log slowly, or not at all, doesn't delay the broker's other threads.
 
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -13,9 +13,9 @@ use tracing::Level;
 
 use crate::log_line;
 
-/// The number of lines that can wait. Further lines are dropped and counted.
+/// Maximum number of lines in the queue. When it is full, further lines are dropped and counted.
 const LINES_MAX: usize = 4096;
-/// How long the end of the program waits for the lines to be written.
+/// Maximum time that the program waits at its end until the queued lines have been written.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// The queue of this process, if its lines are queued.
@@ -23,7 +23,8 @@ static QUEUE: OnceLock<Queue> = OnceLock::new();
 
 enum Message {
     Line(Vec<u8>),
-    /// Asks for a sign that all earlier lines were written: the thread then drops this sender.
+    /// Reports that all earlier lines have been written: the thread that writes them drops this
+    /// sender when it reaches this message.
     Flushed(#[expect(dead_code, reason = "only its end matters")] SyncSender<()>),
 }
 
@@ -42,8 +43,8 @@ impl Queue {
         let before = super::process::block_signals();
         let thread = std::thread::Builder::new().name("log".into());
         let started = thread.spawn(move || {
-            // Other threads of the broker inherit no_new_privs from the main thread, which sets it
-            // later. This thread is started before that.
+            // The broker's main thread sets no_new_privs later, and threads started after that
+            // inherit it. This thread is started before, so it sets no_new_privs itself.
             let _ = super::process::set_no_new_privs();
             write_lines(output, &lines, &dropped);
         });
@@ -57,7 +58,7 @@ impl Queue {
         }
     }
 
-    /// Waits until the lines so far are written, for at most `FLUSH`.
+    /// Waits until all lines queued so far have been written, or until `FLUSH` has passed.
     fn flush(&self) {
         let end = Instant::now() + FLUSH;
         let (flushed, waiting) = sync_channel(0);
@@ -70,7 +71,8 @@ impl Queue {
             message = back;
         }
         let left = end.saturating_duration_since(Instant::now());
-        // The thread sends nothing. It drops the sender, which ends this wait.
+        // The thread that writes lines never sends a message on this channel. It drops the sender,
+        // which ends this wait.
         let _ = waiting.recv_timeout(left);
     }
 }
@@ -109,7 +111,8 @@ fn wait_until_writable(output: &impl AsFd) {
     let _ = poll(&mut [PollFd::new(output, PollFlags::OUT)], None);
 }
 
-/// Waits for this process's lines to be written when it is dropped.
+/// Keeps the log open. Dropping it waits until this process's lines have been written, for at most
+/// `FLUSH`.
 #[must_use]
 pub struct LogGuard(());
 
@@ -137,7 +140,7 @@ impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         match QUEUE.get() {
             Some(queue) => queue.push(line.to_vec()),
-            // If the log can't be written, there is nobody to tell.
+            // Ignore errors: a failure to write the log can't be logged.
             None => drop(io::stderr().write_all(line)),
         }
         Ok(line.len())
@@ -148,7 +151,7 @@ impl Write for LogWriter {
     }
 }
 
-/// Writes a line that doesn't come from `tracing`, and isn't filtered.
+/// Writes a line that wasn't logged through `tracing`, so that no filter applies to it.
 pub(crate) fn write(level: Level, text: &str) {
     let _ = LogWriter.write_all(&log_line::line(level, text));
 }
@@ -173,7 +176,7 @@ mod tests {
             reader.read_to_string(&mut text).unwrap();
             text
         });
-        // The thread ends, and closes the pipe, once there is no sender.
+        // When the last sender is dropped, the thread that writes lines exits and closes the pipe.
         drop(queue);
         let text = read.join().unwrap();
         let count = text.lines().filter(|line| line.starts_with('x')).count();

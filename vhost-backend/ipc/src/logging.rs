@@ -19,7 +19,8 @@ use crate::log_line::{self, is_journal, with_priority};
 pub use crate::log_queue::LogGuard;
 use crate::log_queue::{self, LogWriter};
 
-/// The environment variable with the filter of a program whose command line contains none.
+/// The environment variable with the filter for a program without `--log-level` on its command
+/// line.
 const VARIABLE: &str = "RUST_LOG";
 /// The filter without `--log-level` and `RUST_LOG`.
 const DEFAULT: &str = "info";
@@ -59,9 +60,9 @@ pub fn start(program: &str) -> Result<(), ExitCode> {
     Ok(())
 }
 
-/// Sends the broker's logs to stderr as [`start`] does, but with the time, and on a thread of their
-/// own, so that nothing waits if stderr isn't read. Panics are logged the same way. Dropping the
-/// guard at the end of the program writes the last lines.
+/// Sends the broker's logs to stderr as [`start`] does, but with the time, and on a separate
+/// thread, so that the broker doesn't wait if nobody reads stderr. Panics are logged the same way.
+/// Dropping the guard at the end of the program writes the last lines.
 pub fn start_broker(program: &str, args: &LogArgs) -> Result<LogGuard, ExitCode> {
     let filter = filter_of(args).map_err(|error| refuse(program, &error))?;
     if let Some(level) = &args.log_level {
@@ -94,8 +95,8 @@ pub fn check(program: &str, args: &LogArgs) -> Result<(), ExitCode> {
     filter_of(args).map(drop).map_err(|error| refuse(program, &error))
 }
 
-/// Returns the environment variables that give child processes the filter from this process's
-/// command line, if it has one.
+/// Returns the environment variable (name and value) that passes the filter from this process's
+/// command line to child processes. Returns `None` if the command line has no filter.
 pub fn child_environment() -> Option<(&'static str, &'static str)> {
     LEVEL.get().map(|level| (VARIABLE, level.as_str()))
 }
@@ -124,8 +125,8 @@ fn filter_of_environment() -> Result<EnvFilter, String> {
     }
 }
 
-/// Parses a filter. The parser takes a misspelled level for a target of which it logs everything,
-/// so a target without a level is an error here.
+/// Parses a filter. tracing's parser would take a misspelled level for a target, and enable all of
+/// that target's lines. So this function rejects a target without a level.
 fn filter(asked_for: Option<&str>) -> Result<EnvFilter, String> {
     let asked_for = asked_for.filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT);
     for word in asked_for.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -136,7 +137,8 @@ fn filter(asked_for: Option<&str>) -> Result<EnvFilter, String> {
             ));
         }
     }
-    // If two directives have the same target, the later one takes effect.
+    // If two directives have the same target, the later one takes effect, so the operator's
+    // directives come last.
     let text = format!("{GUESTS_CAN_FILL},{FORWARDED}=trace,{asked_for}");
     EnvFilter::try_new(text).map_err(|error| {
         format!(
@@ -146,7 +148,7 @@ fn filter(asked_for: Option<&str>) -> Result<EnvFilter, String> {
     })
 }
 
-/// Creates writers for lines from `tracing`.
+/// Creates a [`Line`] for each line that is logged through `tracing`.
 struct Lines;
 
 impl MakeWriter<'_> for Lines {
@@ -161,8 +163,8 @@ impl MakeWriter<'_> for Lines {
     }
 }
 
-/// Writes one message, with a priority if there is a level. Each call of `write` must pass the
-/// whole message.
+/// Writes one message, with the journal's prefix for the priority if there is a level. Each call of
+/// `write` must pass the whole message.
 struct Line(Option<Level>);
 
 impl Write for Line {

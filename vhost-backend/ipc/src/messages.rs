@@ -11,8 +11,9 @@ pub use memory_ledger::{CREDIT, Charge, Credit, ShareId, WorkerId, most_kept};
 pub enum ToBroker {
     /// The worker is warm: it has loaded the driver library and created its context.
     Ready {
-        /// The objects of NVIDIA's driver that lead to its compute channels so far. The supervisor
-        /// reports those that the worker creates while it serves a session.
+        /// The worker's objects of NVIDIA's driver so far: its compute channels, and the objects
+        /// under which they were created. The supervisor reports objects that the worker creates
+        /// while it serves a session.
         objects: Vec<DriverObject>,
     },
     /// The worker failed to start, or can't accept its assignment.
@@ -26,17 +27,17 @@ pub enum ToBroker {
     Reserve {
         /// The worker's device ordinal for the GPU.
         device: u32,
-        /// Number of bytes.
+        /// Bytes to reserve.
         bytes: u64,
-        /// The kind of charge.
+        /// The kind of charge for the memory.
         kind: Charge,
     },
     /// Releases device memory. With 0 bytes of kind `Memory`, the broker only checks the worker's
-    /// credit.
+    /// credit (the `Credit` in the gate page): it fills it up or takes back the excess.
     Release {
         /// The worker's device ordinal for the GPU.
         device: u32,
-        /// Number of bytes.
+        /// Bytes to release.
         bytes: u64,
         /// The kind of charge for which the memory was reserved.
         kind: Charge,
@@ -46,22 +47,22 @@ pub enum ToBroker {
     Share {
         /// The worker's device ordinal for the GPU.
         device: u32,
-        /// Number of bytes.
+        /// Bytes to turn into shared memory.
         bytes: u64,
     },
-    /// Makes the worker hold shared memory of its VM.
+    /// Adds one hold of the worker on shared memory of its VM.
     Join {
         /// The worker's device ordinal for the GPU.
         device: u32,
-        /// The memory.
+        /// The shared memory to hold.
         share: ShareId,
     },
-    /// Makes the worker hold shared memory one time less. The memory stays charged to the VM until
+    /// Removes one of the worker's holds on shared memory. The memory stays charged to the VM until
     /// no worker holds it.
     Leave {
         /// The worker's device ordinal for the GPU.
         device: u32,
-        /// The memory.
+        /// The shared memory.
         share: ShareId,
     },
     /// Asks how much of a GPU's memory is in use.
@@ -69,12 +70,12 @@ pub enum ToBroker {
         /// The worker's device ordinal for the GPU.
         device: u32,
     },
-    /// Turns memory that the worker has taken from its credit into another kind than `Memory`. Workers
-    /// send this only to brokers that offer credit.
+    /// Changes the kind of charge of memory that the worker has taken from its credit, which has
+    /// the kind `Memory`. Workers send this only to brokers that offer credit.
     Convert {
         /// The worker's device ordinal for the GPU.
         device: u32,
-        /// Number of bytes.
+        /// Bytes to change.
         bytes: u64,
         /// The new kind of charge.
         kind: Charge,
@@ -84,12 +85,12 @@ pub enum ToBroker {
 /// Messages from the broker to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToWorker {
-    /// Assigns a session. Carries five descriptors: the stream to the device process, the worker's
-    /// end of the doorbell (device and scheduler to worker), the wake (worker to guest), the gate
-    /// page, and the bell (worker to scheduler). The wake and the bell are eventfds, which other
-    /// processes only watch, and never read or write. If the worker is in a jail, a sixth one
-    /// follows: the socket to the supervisor. The last one, which brokers of the previous version
-    /// don't send, is the page of the VM's spending.
+    /// Assigns a session. Carries these descriptors: the stream to the device process, the worker's
+    /// end of the doorbell (device process and scheduler to worker), the wake (worker to guest),
+    /// the gate page, the bell (worker to scheduler), the socket to the supervisor if the worker is
+    /// in a jail, and the page of the VM's spending, which brokers of the previous version don't
+    /// send. The wake and the bell are eventfds, which other processes only watch, and never read
+    /// or write.
     Assign(Assignment),
     /// Reply to Release, Leave, and Convert, and to Reserve if the memory is granted.
     Granted,
@@ -97,17 +98,17 @@ pub enum ToWorker {
     Refused,
     /// Reply to Share: the number of the shared memory.
     Shared {
-        /// The number, which workers of the VM use to join and leave.
+        /// The number with which workers of the VM join and leave the memory.
         share: ShareId,
     },
     /// Reply to Join: the size of the shared memory.
     Joined {
-        /// Number of bytes.
+        /// Size of the shared memory, in bytes.
         bytes: u64,
     },
     /// Reply to Join if there is no such shared memory on that GPU of the VM.
     NoShare,
-    /// Reply to Query: the GPU's memory as the guest process sees it.
+    /// Reply to Query: the GPU's memory as the session's guest process sees it.
     Usage {
         /// Bytes out of `max` that the session can't allocate.
         used: u64,
@@ -128,14 +129,15 @@ pub enum ToSupervisor {
     Worker {
         /// Names of the VM and the session, for logs.
         label: String,
-        /// The worker's session, for reports.
+        /// The worker's session, which the supervisor's reports contain.
         session: SessionOfVm,
-        /// The objects that lead to the worker's channels and that the worker had created before it
-        /// got its session.
+        /// The objects that the worker created before it got its session: its channels, and the
+        /// objects under which they were created.
         objects: Vec<DriverObject>,
     },
-    /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries
-    /// the filter's listener.
+    /// From a worker: the worker has installed its system call filter, which stops some calls until
+    /// the supervisor has decided about them. Carries the filter's listener (see
+    /// seccomp_unotify(2)).
     Listener,
 }
 
@@ -163,15 +165,15 @@ pub mod class {
     }
 }
 
-/// An object of NVIDIA's driver that a worker has created. Only those that lead to its channels are
-/// of interest.
+/// An object of NVIDIA's driver that a worker has created. Only channels, and the objects under
+/// which channels are created, are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverObject {
     /// Handle of the client that the object belongs to.
     pub client: u32,
     /// Handle of the object that it was created under.
     pub parent: u32,
-    /// The object's own handle.
+    /// The object's handle.
     pub handle: u32,
     /// The object's class.
     pub class: u32,
@@ -183,27 +185,28 @@ pub struct DriverObject {
 /// Messages from the supervisor to the broker.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromSupervisor {
-    /// Calls of a worker have been refused since the last such message about it. For each worker,
-    /// the supervisor sends at most one in a second, and one when the worker has exited.
+    /// Calls of a worker have been refused since the last `Refused` message about that worker. For
+    /// each worker, the supervisor sends at most one in a second, and one when the worker has
+    /// exited.
     Refused {
-        /// The worker's session.
+        /// The session of the worker whose calls were refused.
         session: SessionOfVm,
-        /// Number of system calls.
+        /// Number of refused system calls.
         system_calls: u64,
-        /// Number of operations of NVIDIA's driver.
+        /// Number of refused operations of NVIDIA's driver.
         driver_operations: u64,
         /// A description of the session's first refused call or operation. `None` if an earlier
-        /// message had it.
+        /// message contained it.
         first: Option<String>,
     },
     /// A worker has created an object. The supervisor sends this before it answers the worker's
-    /// call. Objects from before the session aren't reported. For each VM, there are at most 1,024
-    /// of these messages in a second, and a worker has at most 1,024 such objects. An object
-    /// replaces one with the same client and handle.
+    /// call. It doesn't report objects that the worker created before its session. It sends at most
+    /// 1,024 `Object` messages per second for each VM, and reports at most 1,024 existing objects
+    /// of each worker. The object replaces an earlier one with the same client and handle.
     Object {
         /// The worker's session.
         session: SessionOfVm,
-        /// The object.
+        /// The new object.
         object: DriverObject,
     },
     /// A worker has freed an object that the broker knows from [`Self::Object`] or
@@ -248,9 +251,9 @@ pub enum DeviceToBroker {
     Start {
         /// Identifies this request in the reply.
         request: u64,
-        /// The guest's session ID, for logs and for replies to Query.
+        /// The guest's session ID, for logs and for the processes in replies to Query.
         session: u32,
-        /// ID of the guest process, for logs and for replies to Query.
+        /// ID of the guest process, for logs, and for the list of processes in replies to Query.
         pid: u32,
         /// The guest process's environment variables.
         env: Vec<(String, String)>,
@@ -261,14 +264,14 @@ pub enum DeviceToBroker {
         /// The request that started the worker.
         request: u64,
     },
-    /// Asks for facts about the VM's GPUs and their usage. Only one such request may be
-    /// outstanding.
+    /// Asks for facts about the VM's GPUs and their usage. Only one `Query` may be outstanding.
     Query {
         /// Identifies this request in the reply.
         request: u64,
     },
-    /// Says whether the VMM has stopped the VM: the queues of all front ends that have sessions are
-    /// stopped. Sent when this changes. A new device process has no sessions, so its VM runs.
+    /// Says whether the VMM has stopped the VM: true if the queues of all front ends that have
+    /// sessions are stopped. Sent when the value changes. It is initially false, because a new
+    /// device process has no sessions.
     Stopped(bool),
     /// Ends a session for another reason than `End`.
     Abort {
@@ -279,12 +282,12 @@ pub enum DeviceToBroker {
     },
     /// The device process has refused something because of a limit.
     Refused(Refusal),
-    /// The number of connected front ends. Sent only after [`BrokerToDevice::CountFrontEnds`], and when
-    /// it changes.
+    /// The number of connected front ends. Sent after [`BrokerToDevice::CountFrontEnds`], and from
+    /// then on whenever the number changes.
     FrontEnds(u32),
 }
 
-/// The name under which [`DeviceToBroker::Start`] passes on what the guest process calls itself. No
+/// The name under which [`DeviceToBroker::Start`] passes on the guest process's name. No
 /// environment variable has this name.
 pub const PROGRAM: &str = "";
 
@@ -295,7 +298,8 @@ pub const USER: &str = "=user";
 /// Returns the ID of the user to whom the guest's driver says that a session belongs. `None` if the
 /// user is privileged, or if there is no driver or an older one.
 pub fn user(env: &[(String, String)]) -> Option<u32> {
-    // The driver's entry comes before the program's.
+    // Use the first entry: the guest driver adds its entry before those of the program, which could
+    // forge one.
     env.iter().find(|(name, _)| name == USER)?.1.parse().ok()
 }
 
@@ -322,8 +326,9 @@ pub enum Refusal {
     StartRate,
     /// A front end was refused because of connections.max.
     ConnectionsMax,
-    /// A front end was refused because its memory isn't sealed against shrinking and another front
-    /// end is connected, or because such a front end is connected already.
+    /// A front end was refused because its memory isn't sealed against shrinking while another
+    /// front end is connected, or because a front end whose memory isn't sealed is already
+    /// connected.
     NotSealed,
 }
 
@@ -379,7 +384,7 @@ pub enum BrokerToDevice {
     Ended {
         /// The request that started the worker.
         request: u64,
-        /// The reason.
+        /// The reason why the session has no worker.
         how: Ending,
     },
     /// The VM's limit on sessions has changed.
@@ -394,8 +399,9 @@ pub enum BrokerToDevice {
         /// The GPUs and their usage.
         facts: VmFacts,
     },
-    /// Asks for [`DeviceToBroker::FrontEnds`] from now on. The broker sends this only to processes that
-    /// it has started, because one of an older version doesn't know it.
+    /// Asks for [`DeviceToBroker::FrontEnds`] from now on. The broker sends this only to device
+    /// processes that it has started itself. One that an older broker has started may be of an
+    /// older version, which doesn't know this message.
     CountFrontEnds,
 }
 
@@ -416,11 +422,11 @@ pub struct VmFacts {
     pub gpus: Vec<VmGpu>,
     /// The memory that each session uses on each GPU. At most [`MAX_FACTS_PROCESSES`] entries.
     pub processes: Vec<VmProcess>,
-    /// How the GPUs reach one another, in the order of `gpus`. A device process of an older version
-    /// ignores this field or those after it, so new fields come last.
+    /// How the GPUs reach one another, in the order of `gpus`. New fields must come last: a device
+    /// process of an older version ignores the fields after those that it knows.
     pub links: Vec<VmGpuLinks>,
-    /// The attributes of GPUs, as sessions have them. Those of a GPU are missing if they depend on the
-    /// session, or if the message would be too long.
+    /// The attributes of each GPU, as sessions see them. A GPU's attributes are missing if they
+    /// depend on the session, or if the message would be too long.
     pub attributes: Vec<Attributes>,
     /// The result of `cuModuleGetLoadingMode` on the host. 0 if unknown.
     pub module_loading: u32,
@@ -429,11 +435,11 @@ pub struct VmFacts {
     /// The fraction of its GPU's time that each of `processes` has used in the last second, in units
     /// of 0.01%. `None` if unknown.
     pub process_shares: Vec<Option<u16>>,
-    /// The VM's limits, for messages.
+    /// The VM's limits, for error messages in the guest.
     pub limits: VmLimits,
 }
 
-/// Limits of a VM, for messages in its guest. `None` if there is no such limit.
+/// Limits of a VM, for error messages in its guest. Each is `None` if the VM has no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmLimits {
     /// `memory.session_max`, in bytes.
@@ -447,9 +453,9 @@ pub struct VmLimits {
 /// The causes that slow a VM down on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmSlowed {
-    /// In the last second, its work has waited for GPU time that `compute.max` allows.
+    /// In the last second, the VM's work has waited because of `compute.max`.
     pub by_cap: bool,
-    /// In the last second, its work has waited for its turn.
+    /// In the last second, the VM's work has waited for the VM's turn on the GPU.
     pub by_turns: bool,
     /// The VM is paused.
     pub by_pause: bool,
@@ -532,27 +538,29 @@ pub struct Limits {
     pub max_connections: u32,
 }
 
-/// Names memory or an event that a worker has exported: 256 random bits. A worker that knows the
-/// name can import what it names, if it serves the same VM.
+/// Names memory or an event that a worker has exported: 256 random bits. A worker of the same VM
+/// that knows the name can import the memory or event.
 pub type Token = [u64; 4];
 
 /// Maximum number of memory allocations and events that the workers of one VM can export at once.
 pub const MAX_EXPORTS: usize = 8192;
 
-/// Maximum number of things that the workers of one user of the guest can export at once, or one
-/// worker, so that something is left for others.
+/// Maximum number of memory allocations and events that one worker, or all workers of one user of
+/// the guest together, can export at once. Lower than [`MAX_EXPORTS`], so that other users of the
+/// VM can export some, too.
 pub const MAX_EXPORTS_OF_ONE: usize = MAX_EXPORTS / 4 * 3;
 
-/// A thing that a worker has exported. Its importer is told what the exporter said about it.
+/// Memory or an event that a worker has exported. A worker that imports it gets this description
+/// from the exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exported {
     /// Device memory. To map it, the importer fetches a descriptor from the exporter.
     Memory {
         /// The number of the memory in the broker's ledger.
         share: ShareId,
-        /// The worker's device ordinal for the GPU.
+        /// The exporter's device ordinal for the GPU.
         device: u32,
-        /// Number of bytes.
+        /// Size of the memory, in bytes.
         bytes: u64,
         /// The CUmemAllocationHandleTypes that the program requested for the memory.
         handle_types: u32,
@@ -570,7 +578,7 @@ pub enum Exported {
 /// and a `Fetched` message with `found`, carry a descriptor.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceToWorker {
-    /// Passes on a file that contains guest memory, as the message's descriptor.
+    /// Passes a file that contains guest memory to the worker, as the message's descriptor.
     Memory {
         /// Number by which later messages refer to the file.
         slot: u32,
@@ -603,7 +611,7 @@ pub enum DeviceToWorker {
         /// The region's ID.
         region: u32,
     },
-    /// Passes on a command from the command queue, which is in the frame's body.
+    /// Passes on a command from the command queue. The frame's body contains the command.
     Submit {
         /// Identifies this request in the reply.
         request: u64,
@@ -614,7 +622,8 @@ pub enum DeviceToWorker {
     Exported {
         /// The request that this replies to.
         request: u64,
-        /// Whether the export can now be imported. If not, the VM exports too much.
+        /// Whether the export succeeded, so that workers can import it. False if the VM has reached
+        /// its maximum number of exports.
         done: bool,
     },
     /// Reply to Import.
@@ -624,18 +633,19 @@ pub enum DeviceToWorker {
         /// The exported memory or event, or `None` if nothing with this name is exported.
         thing: Option<Exported>,
     },
-    /// Asks for a descriptor of memory that the worker has exported, for another worker.
+    /// Requests a descriptor of memory that the worker has exported. Another worker needs it to map
+    /// the memory.
     Fetch {
         /// Identifies this request in the reply.
         request: u64,
         /// The name of the memory.
         token: Token,
     },
-    /// Reply to the worker's own Fetch.
+    /// Reply to [`WorkerToDevice::Fetch`].
     Fetched {
         /// The request that this replies to.
         request: u64,
-        /// Whether there is a descriptor.
+        /// Whether the message carries the descriptor.
         found: bool,
     },
 }
@@ -663,33 +673,34 @@ pub enum WorkerToDevice {
         request: u64,
         /// The name of the export, which the worker has chosen.
         token: Token,
-        /// The thing.
+        /// The memory or event.
         thing: Exported,
     },
-    /// Asks for memory or an event that a worker of the VM has exported.
+    /// Requests the description of memory or an event that a worker of the VM has exported.
     Import {
         /// Identifies this request in the reply.
         request: u64,
-        /// The name of the thing.
+        /// The name of the memory or event.
         token: Token,
     },
-    /// Asks for a descriptor of memory that a worker of the VM has exported.
+    /// Requests a descriptor of memory that a worker of the VM has exported.
     Fetch {
         /// Identifies this request in the reply.
         request: u64,
         /// The name of the memory.
         token: Token,
     },
-    /// Reply to the device process's Fetch.
+    /// Reply to [`DeviceToWorker::Fetch`].
     Fetched {
         /// The request that this replies to.
         request: u64,
-        /// Whether there is a descriptor. There is none if the memory has been freed.
+        /// Whether the message carries the descriptor. False if the memory has been freed.
         found: bool,
     },
-    /// Ends an export. Workers that have imported it keep it.
+    /// Ends an export. Workers that have already imported the memory or event can continue to use
+    /// it.
     Withdraw {
-        /// The name of the thing.
+        /// The name of the memory or event.
         token: Token,
     },
     /// The guest process violated the protocol, so the worker exits.
@@ -704,7 +715,9 @@ mod tests {
     use super::*;
     use crate::seqpacket;
 
-    /// A context takes 10 objects: a device, a channel group for compute, and 8 channels.
+    /// For each context, NVIDIA's driver creates 10 objects that a worker reports: a device, a
+    /// channel group for compute, and 8 channels. The test sends four times as many for each of 16
+    /// GPUs.
     #[test]
     fn the_objects_of_a_worker_with_many_gpus_fit_into_a_message() {
         let (worker, broker) = seqpacket::pair().unwrap();
@@ -724,7 +737,8 @@ mod tests {
         assert_eq!(received, objects);
     }
 
-    /// A device process keeps running when vcudad is upgraded.
+    /// A device process keeps running when vcudad is upgraded, so it must accept messages with
+    /// fields that it doesn't know.
     #[test]
     fn a_device_process_of_the_previous_version_ignores_links() {
         #[derive(Debug, Deserialize)]
@@ -748,7 +762,7 @@ mod tests {
             ..VmFacts::default()
         };
         let mut bytes = postcard::to_stdvec(&BrokerToDevice::Facts { request: 7, facts }).unwrap();
-        // The previous version's enum, as declared above, has this variant at index 1.
+        // In `Previous`, the variant `Facts` has index 1.
         bytes[0] = 1;
         let Previous::Facts { request, facts } = postcard::from_bytes(&bytes).unwrap() else {
             panic!("{bytes:?}")

@@ -1,9 +1,10 @@
-//! Features that a host may lack or forbid. Other errors can be temporary, or brought about by
-//! somebody who wants a process to do without the feature.
+//! Features that a host may lack or forbid. Only these errors count as a missing feature. Other
+//! errors can be temporary, or caused by an attacker who wants a process to run without the
+//! feature.
 
 use std::io;
 
-/// A feature of the kernel.
+/// A feature of the kernel that a jail needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// Creating and entering namespaces.
@@ -13,19 +14,20 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Returns true if an error says that the host lacks or forbids this feature.
+    /// Returns true if the error means that the host lacks or forbids this feature.
     pub fn is_missing(self, error: &io::Error) -> bool {
         let errors: &[i32] = match self {
-            // In this order: the kernel lacks the system call, or a filter says so; the kernel was
-            // built without the namespace; the process lacks a capability, or a container forbids
-            // it; the maximum in /proc/sys/user is reached (two codes), which is that of root's own
-            // namespaces.
+            // The meaning of each error, in order: the kernel lacks the system call, or a filter
+            // pretends that it does; the kernel was built without the namespace; the process lacks
+            // a capability, or a container forbids the call; and, for the last two errors, root's
+            // namespaces have reached the maximum in /proc/sys/user.
             Self::Namespaces => {
                 &[libc::ENOSYS, libc::EINVAL, libc::EPERM, libc::ENOSPC, libc::EUSERS]
             }
-            // In this order: the kernel lacks the system call, or a filter says so; the kernel was
-            // built without the file system; the process lacks a capability, or a container forbids
-            // it; a security module forbids it.
+            // The meaning of each error, in order: the kernel lacks the system call, or a filter
+            // pretends that it does; the kernel was built without the file system; the process
+            // lacks a capability, or a container forbids the call; a security module forbids the
+            // call.
             Self::Mounts => &[libc::ENOSYS, libc::ENODEV, libc::EPERM, libc::EACCES],
         };
         error.raw_os_error().is_some_and(|error| errors.contains(&error))

@@ -9,8 +9,8 @@ pub fn printable(text: &str) -> String {
     printable_to(text, MAX)
 }
 
-/// Does the same as [`printable`], for at most `max` characters of the text. Quotation marks and
-/// backslashes stay as they are.
+/// Does the same as [`printable`], for at most `max` characters of the text. Doesn't escape
+/// quotation marks and backslashes.
 pub fn printable_to(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
     let mut chars = text.chars();

@@ -11,7 +11,7 @@ use rustix::process::{
 };
 
 /// Makes the kernel kill this process when the thread that started it exits. Changing the user
-/// clears this setting, so call this function again after doing that.
+/// clears this setting, so call this function again after changing the user.
 pub fn die_with_parent(parent_pid: libc::pid_t) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // If the parent exited before the call above, the setting has no effect.
@@ -54,23 +54,23 @@ pub fn unblock_signals() {
 pub fn raise_descriptor_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // If that fails, the old limit stays.
+    // If this fails, the process continues with the old limit.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// The nice value of the processes on which all VMs depend. Otherwise, VMs that keep all CPUs busy
-/// would delay them.
+/// The nice value of the processes on which all VMs depend. With the default value, VMs that keep
+/// all CPUs busy would delay these processes.
 const NICE: i32 = -10;
 
-/// Raises the priority of this thread, and of those that it starts, if that is allowed. Returns the
-/// nice value from before.
+/// Raises the priority of this thread, and of threads that it starts later, if the process is
+/// allowed to. Returns the old nice value.
 pub fn go_before_vms() -> i32 {
     let before = getpriority_process(None).unwrap_or(0);
     set_nice(NICE);
     before
 }
 
-/// Sets this thread's nice value, if that is allowed.
+/// Sets this thread's nice value, if the process is allowed to.
 pub fn set_nice(nice: i32) {
     let _ = setpriority_process(None, nice);
 }
@@ -87,8 +87,8 @@ pub fn parent() -> libc::pid_t {
 
 /// Switches permanently to a user and the group with the same ID, without supplementary groups,
 /// sets no_new_privs, and makes this process non-dumpable, so that only root can inspect it.
-/// Verifies the IDs afterwards: the kernel takes -1 as a request to leave the ID unchanged, so this
-/// process would still be root.
+/// Verifies the IDs afterwards, because the kernel takes the ID -1 as a request to leave the ID
+/// unchanged, and the process would still be root.
 pub fn become_user(id: Option<u32>) -> io::Result<()> {
     match id {
         Some(id) => become_with_groups(id, id, &[]),
@@ -96,7 +96,7 @@ pub fn become_user(id: Option<u32>) -> io::Result<()> {
     }
 }
 
-/// Like [`become_user`], with this group and these supplementary groups.
+/// Does the same as [`become_user`], but with the given group and supplementary groups.
 pub fn become_with_groups(uid: u32, gid: u32, groups: &[u32]) -> io::Result<()> {
     // SAFETY: setgroups reads as many IDs as the list has, and the other calls take integers.
     unsafe {
@@ -121,7 +121,8 @@ fn renounce_privileges() -> io::Result<()> {
     set_dumpable(false)
 }
 
-/// Makes this thread, and those that it starts, unable to gain privileges by executing a program.
+/// Makes this thread, and threads that it starts later, unable to gain privileges by executing a
+/// program.
 pub fn set_no_new_privs() -> io::Result<()> {
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| io::Error::new(error.kind(), format!("no_new_privs: {error}")))
@@ -136,7 +137,8 @@ fn check(what: &str, result: libc::c_int) -> io::Result<()> {
 }
 
 /// Sets whether other processes of this process's user may inspect it, and whether its files in
-/// /proc belong to that user. Otherwise, only root may.
+/// /proc belong to that user. If `dumpable` is false, only root may inspect it, and the files
+/// belong to root.
 pub fn set_dumpable(dumpable: bool) -> io::Result<()> {
     let behavior =
         if dumpable { DumpableBehavior::Dumpable } else { DumpableBehavior::NotDumpable };
@@ -177,12 +179,13 @@ pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
 /// with threads is full, the kernel replaces it only after an RCU grace period, which takes seconds
 /// on a host whose CPUs are busy, and no thread can open a descriptor meanwhile.
 pub fn reserve_descriptors(count: u32) {
-    // The table never becomes smaller.
+    // The duplicate can be closed, because the table never becomes smaller.
     drop(duplicate_last(std::io::stderr().as_fd(), count));
 }
 
-/// Duplicates a descriptor as the last one of `count`, or of as many as the soft limit allows. If
-/// that one is taken, the duplicate gets a higher number, or the call fails.
+/// Duplicates a descriptor with the number `count - 1`, or the highest number that the soft limit
+/// allows, whichever is lower. If that number is taken, the duplicate gets a higher number, or the
+/// call fails.
 pub fn duplicate_last(fd: BorrowedFd, count: u32) -> io::Result<OwnedFd> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let last = limit.min(count.into()).saturating_sub(1);
@@ -193,8 +196,8 @@ pub fn duplicate_last(fd: BorrowedFd, count: u32) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
 
-    /// These calls don't affect the test process, because the kernel leaves the ID unchanged if it
-    /// is -1.
+    /// Calls become_user with the ID -1. This doesn't affect the test process, because the kernel
+    /// takes -1 as a request to leave the ID unchanged.
     #[test]
     fn staying_root_is_an_error() {
         // If the test doesn't run as root, the call fails because it can't drop the supplementary

@@ -10,7 +10,7 @@ pub const ONE_VM: &str = "--one-vm";
 /// The reason why a program wasn't found.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The path of the running program is unknown.
+    /// The path of the running program couldn't be determined.
     #[error("cannot find the path of this program: {0}")]
     This(#[source] io::Error),
     /// No program exists at this path.

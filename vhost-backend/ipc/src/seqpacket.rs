@@ -17,9 +17,9 @@ use super::apart;
 
 /// Maximum size of a message, in bytes. A session's environment variables fit.
 pub const MAX_MESSAGE: usize = 16 * 1024;
-/// The kernel's limit on descriptors per message (SCM_MAX_FD). Receivers always have room for that
-/// many. Otherwise, the kernel would close excess descriptors on the receiving thread, which may
-/// block.
+/// The kernel's limit on descriptors per message (SCM_MAX_FD). Receivers always provide room for
+/// this many. With less room, the kernel would close excess descriptors on the receiving thread,
+/// which may block.
 pub const MAX_FDS: usize = 253;
 
 /// Creates a connected pair of seqpacket sockets with close-on-exec set.

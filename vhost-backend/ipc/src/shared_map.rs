@@ -1,4 +1,5 @@
-//! Sealed files that processes share as memory: the gate pages, and the pages of VMs' spending.
+//! Sealed files that processes share as memory: each worker's gate page, and the page of each VM's
+//! spending.
 
 use std::io;
 use std::ops::Deref;
@@ -15,7 +16,7 @@ use rustix::fs::{
 /// Other processes can write any bytes at any time, so the type must consist of atomics, for which
 /// any bit pattern is valid. Its alignment must not exceed a page's.
 pub unsafe trait Shareable: Sized {
-    /// The file's name, for /proc.
+    /// The file's name, which /proc shows.
     const NAME: &str;
 }
 
@@ -26,11 +27,11 @@ pub struct SharedMap<T: Shareable> {
 
 // SAFETY: a `Shareable` consists of atomics, and stays mapped for the lifetime of the `SharedMap`.
 unsafe impl<T: Shareable> Send for SharedMap<T> {}
-// SAFETY: same as for `Send`.
+// SAFETY: a `Shareable` consists of atomics, which threads may access at the same time.
 unsafe impl<T: Shareable> Sync for SharedMap<T> {}
 
 impl<T: Shareable> SharedMap<T> {
-    /// Creates the contents as a sealed file of zeros.
+    /// Creates a sealed file of zeros, as large as the contents.
     pub fn create() -> io::Result<OwnedFd> {
         let file = memfd_create(T::NAME, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, size_of::<T>() as u64)?;
@@ -40,7 +41,8 @@ impl<T: Shareable> SharedMap<T> {
 
     /// Maps a file created by [`Self::create`].
     pub fn map(file: impl AsFd) -> io::Result<Self> {
-        // Access to a file that has shrunk would end this process.
+        // If another process could shrink the file, accessing the mapping would kill this process
+        // with SIGBUS.
         if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a sealed file"));
         }
@@ -72,8 +74,8 @@ impl<T: Shareable> Deref for SharedMap<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: until `drop`, the file is mapped, page-aligned and as large as the type. Any bit
-        // pattern is valid for a `Shareable`.
+        // SAFETY: until `drop`, the mapping exists, and is page-aligned and as large as the type.
+        // Any bit pattern is valid for a `Shareable`.
         unsafe { self.at.as_ref() }
     }
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 pub struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks these signals, and opens a signalfd for them.
+    /// Blocks the given signals, and opens a signalfd for them.
     pub fn catch(signals: &[libc::c_int]) -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigemptyset initializes `set` before it is used, and all pointers are valid.
@@ -29,7 +29,7 @@ impl Signals {
         }
     }
 
-    /// Reads one signal, and returns its number, if one is pending.
+    /// Reads a pending signal, and returns its number. Returns `None` if no signal is pending.
     pub fn take(&self) -> Option<libc::c_int> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();

@@ -1,12 +1,12 @@
 //! Messages between the broker and the spawner, the process that keeps the broker's privileges.
 //!
-//! There are two sockets. On the first one, the broker sends [`ToSpawner`], and gets an [`Answer`]
-//! to each [`Call`]. On the second one, the spawner sends an [`Event`] when a process has started
-//! or ended. A broker either starts its spawner with these sockets, or gets them with a [`Welcome`]
-//! when it connects to one that runs already.
+//! There are two sockets. On the socket for calls, the broker sends [`ToSpawner`], and receives an
+//! [`Answer`] to each [`Call`]. On the socket for events, the spawner sends an [`Event`] when a
+//! process has started or ended. A broker either starts its spawner with these sockets, or connects
+//! to a running spawner and receives them with a [`Welcome`].
 //!
-//! The spawner keeps copies of the broker's descriptors, so that another broker can take the place
-//! of this one.
+//! The spawner keeps copies of the broker's descriptors, so that another broker can take over when
+//! this one exits.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Default directory of the VMs' vhost-user sockets, which is created if it's missing.
 pub const SOCKETS: &str = "/run/virtio-cuda";
 
-/// Where a worker in a jail finds its VM's cache of compiled kernels.
+/// Path, in a worker's jail, of the VM's cache of compiled kernels.
 pub const CODE_CACHE: &str = "/run/shared/cache";
 
 /// The user IDs of VMs, from which one is chosen for a VM without a `uid`. Neither systemd (which
@@ -27,7 +27,7 @@ pub const VM_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_fffe;
 /// Maximum number of VMs.
 pub const MAX_VMS: usize = 4096;
 
-/// Identifies a process. The broker chooses it, and never uses it again.
+/// Identifies a process. The broker chooses it, and never uses the same number twice.
 pub type ProcessId = u64;
 
 /// The version of these messages, which a broker checks when it connects.
@@ -41,20 +41,21 @@ pub struct Welcome {
     pub protocol: u32,
     /// Whether the spawner runs as root.
     pub is_root: bool,
-    /// The driver library that an earlier broker has given to [`Call::Seal`], if the spawner keeps a
-    /// record with which this broker can continue.
+    /// The driver library that an earlier broker has given to [`Call::Seal`], if the spawner keeps
+    /// a record from which this broker can continue.
     pub library: Option<PathBuf>,
 }
 
 /// A set of the broker's descriptors that the spawner keeps with a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kept {
-    /// The broker's ends of the process's socket and of its output.
+    /// The broker's ends of its socket to the process and of the process's output.
     Process,
     /// A worker's gate page, its doorbell, and its bell.
     Scheduler,
     /// With a worker: the device process's ends of the worker's stream, doorbell and wake eventfd,
-    /// until they have been sent. With a device process: the page of its VM's spending, three times.
+    /// until the broker has sent them. With a device process: three copies of the descriptor of its
+    /// VM's spending page, because each set has a fixed number of descriptors.
     Device,
 }
 
@@ -62,7 +63,7 @@ impl Kept {
     /// All sets.
     pub const ALL: [Self; 3] = [Self::Process, Self::Scheduler, Self::Device];
 
-    /// Returns the number of descriptors.
+    /// Returns the number of descriptors in the set.
     pub const fn count(self) -> usize {
         match self {
             Self::Process => 2,
@@ -75,53 +76,54 @@ impl Kept {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToSpawner {
     /// Starts a program. Carries two descriptors: the program's end of its socket to the broker,
-    /// and one for both its standard output and its standard error. For a probe, they are one for
-    /// its standard output and one for its standard error. [`Event`]s report when the process has
-    /// started and ended.
+    /// and one for both its standard output and its standard error. For a probe, the two
+    /// descriptors are its standard output and its standard error. [`Event`]s report when the
+    /// process has started and ended.
     Start {
-        /// The number that events contain.
+        /// The process's number, which events about it contain.
         id: ProcessId,
         /// The program.
         program: Program,
     },
     /// Kills a process, unless it has exited.
     Kill {
-        /// The process.
+        /// The process to kill.
         id: ProcessId,
     },
-    /// Keeps copies of the descriptors that this message carries, and closes those of this set that
-    /// it has kept before.
+    /// Keeps copies of the descriptors that this message carries, and closes copies of the same set
+    /// that it kept before.
     Keep {
-        /// The process.
+        /// The process with which to keep the copies.
         id: ProcessId,
-        /// The set.
+        /// The set to which the descriptors belong.
         what: Kept,
     },
-    /// Closes the copies of a set of descriptors.
+    /// Closes the copies that are kept of a set of descriptors.
     Drop {
-        /// The process.
+        /// The process with which the copies are kept.
         id: ProcessId,
-        /// The set.
+        /// The set to close.
         what: Kept,
     },
-    /// Forgets a process that has ended. Until then, [`Call::NextProcess`] returns it.
+    /// Forgets a process that has ended. Until the broker sends this, [`Call::NextProcess`] returns
+    /// the process.
     Forget {
-        /// The process.
+        /// The process to forget.
         id: ProcessId,
     },
-    /// Drops all files in a VM's shared memory. Its processes must have ended.
+    /// Drops all files in a VM's shared memory. The VM's processes must have ended.
     ClearShared {
         /// The VM's name.
         vm: String,
     },
-    /// Asks for something that is done before the answer is sent.
+    /// Makes a request that the spawner answers after it has carried it out.
     Call(Call),
 }
 
 /// A program that the spawner starts, with its arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Program {
-    /// The device process of the VM with this name, in the VM's cgroup and with its user.
+    /// The device process of the VM with this name, in the VM's cgroup and as the VM's user.
     Device {
         /// The VM's name.
         vm: String,
@@ -132,7 +134,8 @@ pub enum Program {
         visible: String,
         /// The device files that the worker needs in its jail.
         devices: Vec<PathBuf>,
-        /// The session that waits for the worker, if there is one.
+        /// The session that waits for the worker. `None` for a warm worker, which gets its session
+        /// later.
         session: Option<NewSession>,
     },
     /// The supervisor of workers.
@@ -144,21 +147,21 @@ pub enum Program {
         library: PathBuf,
         /// Whether to accept a library whose kernels can access all memory of their process.
         allow_pageable_memory_access: bool,
-        /// The worker's CUDA_VISIBLE_DEVICES, if it must not find all GPUs.
+        /// The worker's CUDA_VISIBLE_DEVICES, if it must find only some of the GPUs.
         visible: Option<String>,
         /// The device files that the worker needs in its jail. `None` if it isn't in a jail.
         devices: Option<Vec<PathBuf>>,
     },
 }
 
-/// The session of a worker that is started for one.
+/// The session that waits for a new worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewSession {
     /// The VM's name.
     pub vm: String,
     /// The session's environment variables.
     pub env: Vec<(String, String)>,
-    /// Set if the worker is a client of the MPS daemon for its GPUs. Then, it has no jail.
+    /// Set if the worker is a client of the MPS daemon for its GPUs. Such a worker has no jail.
     pub mps: Option<MpsClient>,
     /// Whether the worker creates a context in advance. A spawner of the previous version doesn't read
     /// this, so it must be the last field.
@@ -179,7 +182,8 @@ pub struct MpsClient {
 /// Requests that the spawner answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Call {
-    /// Adds a permission that later calls need. Refused after [`Call::Seal`].
+    /// Adds a permission. Later calls are refused unless they are permitted. Refused after
+    /// [`Call::Seal`].
     Permit(Permit),
     /// Creates the jail of workers, or removes it. Refused after [`Call::Seal`], and as
     /// [`Part::NoJail`] if this host can't have one.
@@ -190,11 +194,11 @@ pub enum Call {
         /// Path of the library.
         library: PathBuf,
     },
-    /// Creates the parent of the VMs' cgroups. A spawner that the broker has started moves the broker
-    /// below it. The answer is [`Answer::Cgroups`].
+    /// Creates the parent of the VMs' cgroups. If the broker has started this spawner, also moves
+    /// the broker into a cgroup below that parent. The answer is [`Answer::Cgroups`].
     SetUpCgroups,
     /// Binds the control API's socket, at the path that was permitted, unless it's bound there
-    /// already. The answer carries it.
+    /// already. The answer carries the socket.
     BindControl,
     /// Closes the spawner's copy of the control API's socket, and removes its file.
     UnbindControl,
@@ -204,7 +208,7 @@ pub enum Call {
     SetLimits {
         /// The VM's name.
         vm: String,
-        /// The limits. Those that are `None` stay.
+        /// The new limits. Limits that are `None` don't change.
         limits: CgroupLimits,
     },
     /// Moves a process to a VM's cgroup. If it's a worker in the jail that has no VM yet, also gives it
@@ -212,7 +216,7 @@ pub enum Call {
     Join {
         /// The VM's name.
         vm: String,
-        /// The process.
+        /// The process to move.
         process: ProcessId,
     },
     /// Closes the spawner's copy of a VM's socket, and removes its file.
@@ -225,12 +229,12 @@ pub enum Call {
         /// The VM's name.
         vm: String,
     },
-    /// Does the same as `RemoveVm` for all VMs but these.
+    /// Does the same as `RemoveVm` for all VMs except the named ones.
     RetainVms {
-        /// The names of the others.
+        /// Names of the VMs that are not removed.
         names: Vec<String>,
     },
-    /// Stops all MPS daemons except those that these workers use.
+    /// Stops all MPS daemons except those of workers with a `CUDA_VISIBLE_DEVICES` in this list.
     RetainMps {
         /// The CUDA_VISIBLE_DEVICES of the workers whose daemons continue.
         visible: Vec<String>,
@@ -241,16 +245,17 @@ pub enum Call {
         vm: String,
     },
     /// Asks for the process with the lowest number above `after`. The answer is
-    /// [`Answer::Process`], unless there is none. It carries the process's pidfd and the descriptors
-    /// of each set that is kept.
+    /// [`Answer::Process`], which carries the process's pidfd and the kept copies of each set, or
+    /// [`Answer::Done`] if there is no such process.
     NextProcess {
-        /// The number of the process before it. 0 if there is none.
+        /// The number of the previous process, or 0 to start with the first one.
         after: ProcessId,
     },
-    /// Keeps the file that this call carries: the record with which another broker can continue.
+    /// Keeps the file that this call carries: the broker's record, from which another broker can
+    /// continue.
     KeepRecord,
-    /// Asks for the record that [`Call::KeepRecord`] has passed, which the answer carries. The
-    /// spawner no longer keeps it.
+    /// Asks for the record that [`Call::KeepRecord`] has passed. The answer carries the record, and
+    /// the spawner no longer keeps it.
     TakeRecord,
     /// Ends all processes, removes everything that was created for VMs, and forgets the record.
     EndAll,
@@ -261,27 +266,28 @@ pub enum Call {
     UnbindRead,
 }
 
-/// Something that the configuration file allows.
+/// A permission for later calls, which the broker derives from the configuration file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Permit {
     /// Sockets directly in this directory.
     SocketFolder(PathBuf),
     /// A socket with this path.
     Socket(PathBuf),
-    /// A VM whose processes run as this user, which isn't in [`VM_UIDS`].
+    /// A VM whose processes run as this user, which may be outside [`VM_UIDS`].
     Uid(u32),
     /// The control API's socket.
     Control {
-        /// Its path.
+        /// The socket's path.
         path: PathBuf,
-        /// The group that may use it.
+        /// The group whose members may use the socket.
         group: Option<u32>,
     },
-    /// The control API's socket that is only for reading. An earlier spawner refuses it.
+    /// The control API's read socket, which accepts only requests that change nothing. A spawner of
+    /// an earlier version refuses this permission.
     Read {
-        /// Its path.
+        /// The socket's path.
         path: PathBuf,
-        /// The group that may use it.
+        /// The group whose members may use the socket.
         group: Option<u32>,
     },
 }
@@ -289,11 +295,11 @@ pub enum Permit {
 /// A VM that the broker serves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewVm {
-    /// Its name.
+    /// The VM's name.
     pub name: String,
     /// The ID of the user and group of the VM's processes. Ignored by a spawner without privileges.
     pub uid: Option<u32>,
-    /// Path of its socket.
+    /// Path of the VM's vhost-user socket.
     pub socket: PathBuf,
     /// Permissions of the socket file.
     pub socket_mode: u32,
@@ -317,51 +323,52 @@ pub struct CgroupLimits {
 /// Answers of the spawner.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// It was done.
+    /// The call succeeded, and has no other result.
     Done,
     /// The controllers of the VMs' cgroups.
     Cgroups {
         /// Names of the controllers. Empty if there are no cgroups.
         controllers: Vec<String>,
-        /// Why controllers are missing, for messages.
+        /// The reason why controllers are missing, for messages.
         why: String,
     },
-    /// A process that hasn't been forgotten.
+    /// Answer to [`Call::NextProcess`]: a process that the broker hasn't made the spawner forget.
     Process {
-        /// The number given to `Start`.
+        /// The number that [`ToSpawner::Start`] gave the process.
         id: ProcessId,
-        /// Its process ID.
+        /// The process ID.
         pid: u32,
-        /// How it ended, if it has.
+        /// How the process ended. `None` while it runs.
         end: Option<End>,
-        /// The sets of descriptors that the answer carries, in this order.
+        /// The sets of descriptors that the answer carries, in the order of the descriptors.
         kept: Vec<Kept>,
     },
-    /// It wasn't done.
+    /// The call failed.
     Refused(Refusal),
 }
 
 /// The reason why a call failed.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What failed.
+    /// The part of the call that failed.
     pub part: Part,
-    /// Why, for messages.
+    /// The reason, for messages.
     pub reason: String,
 }
 
-/// The part that can't be created.
+/// The part of a call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
-    /// The request isn't permitted, or isn't valid.
+    /// The request, which isn't permitted or isn't valid.
     Request,
-    /// The socket.
+    /// Creating or removing a socket.
     Socket,
-    /// The cgroup.
+    /// Creating or changing a cgroup.
     Cgroup,
-    /// The shared memory.
+    /// Creating the VM's shared memory.
     SharedMemory,
-    /// The jail of workers, because the host lacks or forbids something that it needs.
+    /// Creating the jail of workers, because the host lacks or forbids a feature that the jail
+    /// needs.
     NoJail,
 }
 
@@ -370,17 +377,17 @@ pub enum Part {
 pub enum Event {
     /// A process has been created, and will execute its program. Carries its pidfd.
     Started {
-        /// The number given to `Start`.
+        /// The number that [`ToSpawner::Start`] gave the process.
         id: ProcessId,
-        /// Its process ID.
+        /// The process ID.
         pid: u32,
     },
     /// A process has ended, or couldn't be started. No other event follows for this process. The
     /// broker must send [`ToSpawner::Forget`].
     Ended {
-        /// The number given to `Start`.
+        /// The number that [`ToSpawner::Start`] gave the process.
         id: ProcessId,
-        /// How it ended.
+        /// How the process ended.
         how: End,
     },
 }
@@ -388,8 +395,8 @@ pub enum Event {
 /// How a process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// The process exited with this status, as waitpid(2) returns it.
+    /// The process exited or was killed. Contains the status, as waitpid(2) returns it.
     Exited(i32),
-    /// It wasn't started, for this reason.
+    /// The process couldn't be started. Contains the reason.
     NotStarted(String),
 }

@@ -1,10 +1,11 @@
 //! The page of a VM on which its workers show how much of their credit they have spent.
 //!
-//! A worker takes allocations from its credit without the broker ([`Credit`]), and the VM's other
-//! sessions must see each of them at once in their cuMemGetInfo. So each worker has a word on this
-//! page for each GPU: the bytes that it has taken from its credit, less those that it has added.
-//! The broker publishes what the VM is charged for, less what it has granted its workers as credit. The
-//! sum of that number and of all words on this page is what the VM's programs use.
+//! A worker takes allocations from its credit without the broker ([`Credit`]), and each allocation
+//! must immediately change the cuMemGetInfo of the VM's other sessions. So each worker has a word
+//! on this page for each GPU: the bytes that it has taken from its credit, less those that it has
+//! added. The broker publishes the bytes that the VM is charged for, less those that it has granted
+//! its workers as credit. Adding all words on this page to that number gives the bytes that the
+//! VM's programs use.
 //!
 //! All workers of the VM can write the page. It affects only the memory that the VM's own programs
 //! see: the broker never reads it.
@@ -23,8 +24,8 @@ use crate::shared_map::{Shareable, SharedMap};
 /// a VM's sessions.
 pub const MAX_SLOTS: usize = 4096;
 
-/// The page. It has a word for each worker's slot on each GPU, by the device ordinal, which is the
-/// same in all sessions of the VM.
+/// The page. It has a word for each GPU and each worker's slot. GPUs are numbered by device
+/// ordinal, which is the same in all sessions of the VM.
 #[repr(C, align(4096))]
 pub struct SpendingPage {
     gpus: [[AtomicU64; MAX_SLOTS]; MAX_GPUS],
@@ -54,8 +55,9 @@ impl SpendingPage {
         }
     }
 
-    /// Returns the sums of this slot's word and of the words of the first `slots` slots. They may be
-    /// negative, and the sum of what all workers have spent may wrap while they change.
+    /// Returns two values for a GPU: this slot's word, and the sum of the words of the first
+    /// `slots` slots. Both can be negative. The sum wraps on overflow, because workers can write
+    /// any values.
     fn sums(&self, device: usize, slot: u32, slots: u32) -> (i64, i64) {
         let Some(gpu) = self.gpus.get(device) else { return (0, 0) };
         let word = |word: &AtomicU64| word.load(Ordering::SeqCst) as i64;
@@ -80,19 +82,20 @@ impl Spending {
         Ok(Some(Self { page: Arc::new(SpendingMap::map(file)?), gate: gate.clone(), slot }))
     }
 
-    /// Shows that the worker has taken bytes from its credit. Call this after taking them, and
-    /// before the program's call returns.
+    /// Adds bytes that the worker has taken from its credit to the worker's word. Call this after
+    /// taking them, and before the program's call returns.
     pub fn spent(&self, device: usize, bytes: u64) {
         self.page.add(device, self.slot, bytes);
     }
 
-    /// Shows that the worker has added bytes to its credit. Call this after adding them.
+    /// Subtracts bytes that the worker has added to its credit from the worker's word. Call this
+    /// after adding them.
     pub fn saved(&self, device: usize, bytes: u64) {
         self.page.add(device, self.slot, bytes.wrapping_neg());
     }
 
-    /// Returns the state of the VM's account, as the worker's program sees it. Like
-    /// [`GpuGate::memory`].
+    /// Returns the state of the VM's account, as the worker's program sees it, or `None` in the
+    /// same cases as [`GpuGate::memory`].
     pub fn memory(&self, device: usize) -> Option<MemoryUsage> {
         let gate: &GpuGate = self.gate.gpus.get(device)?;
         gate.memory(|| self.page.sums(device, self.slot, self.gate.worker.slots()))
@@ -106,7 +109,7 @@ mod tests {
 
     const NO_SESSION_MAX: i64 = i64::MIN;
 
-    /// Gives a worker a slot, as the broker does.
+    /// Creates a worker's gate page with a slot on the spending page, as the broker does.
     fn worker(file: &impl AsFd, slot: u32) -> (Arc<GateMap>, Spending) {
         let gate = Arc::new(GateMap::private().unwrap());
         assert!(Spending::map(file, &gate).unwrap().is_none(), "it has no slot yet");
@@ -134,7 +137,7 @@ mod tests {
         assert_eq!((used(&first), used(&second)), (Some(87), Some(87)));
         second.saved(3, 70);
         assert_eq!((used(&first), used(&second)), (Some(80), Some(17)));
-        // Another device, and the end of the second worker.
+        // Neither spending on another GPU nor spending of a worker that has exited counts.
         first.spent(4, 1000);
         second.spent(3, 5);
         SpendingMap::map(&file).unwrap().clear(1);
@@ -143,7 +146,7 @@ mod tests {
         assert_eq!(first.memory(MAX_GPUS), None);
     }
 
-    /// A worker can write anything into the page and into its own gate page.
+    /// A compromised worker can write any values into the spending page and into its own gate page.
     #[test]
     fn forged_words_are_only_wrong_numbers() {
         let file = SpendingMap::create().unwrap();

@@ -13,7 +13,7 @@ use super::gate;
 pub struct Systemd {
     socket: Option<(UnixDatagram, SocketAddr)>,
     watchdog: Option<Duration>,
-    /// When `take_ping_due` last returned true.
+    /// Time at which `take_ping_due` last returned true.
     pinged: Instant,
 }
 
@@ -44,11 +44,12 @@ impl Systemd {
 
     /// Returns the interval at which the watchdog must be pinged, or `None` if it is off.
     pub fn interval(&self) -> Option<Duration> {
-        // Ping three times within the watchdog's time limit, so that a late ping does no harm.
+        // Ping three times within the watchdog's time limit, so that a late ping doesn't exceed the
+        // limit.
         self.watchdog.filter(|_| self.socket.is_some()).map(|limit| limit / 3)
     }
 
-    /// Returns true if a ping is due. If so, also starts the wait for the next one.
+    /// Returns true if a ping is due. If so, restarts the interval until the next ping is due.
     pub fn take_ping_due(&mut self) -> bool {
         let due = self.interval().is_some_and(|interval| self.pinged.elapsed() >= interval / 2);
         if due {
@@ -57,12 +58,14 @@ impl Systemd {
         due
     }
 
-    /// Reports that the service is ready, and describes its state on one line.
+    /// Reports that the service is ready, and sends `status`, a description of its state in one
+    /// line.
     pub fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nSTATUS={}", status.replace('\n', " ")));
     }
 
-    /// Reports that the configuration is being read again. [`Self::ready`] reports the end of that.
+    /// Reports that the configuration is being read again. Call [`Self::ready`] when that has
+    /// finished.
     pub fn reloading(&self) {
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", gate::now() / 1000));
     }

@@ -1,8 +1,8 @@
-//! Users of the host.
+//! Looks up users in the host's user database.
 
 use std::ffi::CString;
 
-/// A user, with the groups that its processes get.
+/// A user, with the groups of its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The user's ID.
@@ -20,7 +20,8 @@ impl User {
     }
 }
 
-/// Looks up a user by its name. A number is the ID of a user that needn't be in the user database.
+/// Looks up a user by its name. `user` can also be a numeric ID, which doesn't have to be in the
+/// user database.
 pub fn find(user: &str) -> Option<User> {
     match user.parse::<u32>() {
         // The kernel takes -1 as a request to leave the user unchanged.
