@@ -1,4 +1,5 @@
-//! Makes the example's `ioctl` visible to the libraries that it loads.
+//! Exports the examples' `ioctl` function as a dynamic symbol, so that the libraries that they load
+//! call it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

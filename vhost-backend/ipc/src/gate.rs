@@ -484,12 +484,12 @@ mod tests {
             }
         });
         for (gpu, short, expected) in [(5, true, 0x20), (0, true, 0x21), (5, false, 1)] {
-            // The second call changes nothing.
+            // The second call changes nothing, so it must not wake the waiting thread.
             broker.worker.set_short_slices(gpu, short);
             broker.worker.set_short_slices(gpu, short);
             assert_eq!(changes.recv_timeout(Duration::from_secs(60)), Ok(expected));
         }
-        // There are no such GPUs.
+        // The word has 32 bits, so calls for GPU numbers above 31 have no effect.
         broker.worker.set_short_slices(32, true);
         broker.worker.set_short_slices(u32::MAX, true);
         assert_eq!(broker.worker.changed_short_slices(0), 1);

@@ -1,10 +1,11 @@
-//! A second line behind the file system of the jail: the kernel's Landlock, with which a process
-//! restricts its own access to files.
+//! A second line of defense, in addition to the jail's file system: Landlock, a Linux security
+//! module with which a process restricts its own access to files.
 //!
-//! If a process finds a way to another file system, it can't open anything there. Landlock also
-//! keeps it from opening TCP connections, and from sending signals and connecting abstract sockets
-//! to processes outside its jail. Kernels before 5.13 don't have Landlock, and others before 6.12
-//! only a part of this; what the kernel lacks is left out.
+//! If a process in the jail manages to reach another file system, it can't open anything there.
+//! Landlock also keeps it from opening TCP connections, and from sending signals and connecting
+//! abstract sockets to processes outside its jail. Kernels before 5.13 don't have Landlock, and
+//! kernels before 6.12 support only some of these restrictions. Restrictions that the kernel
+//! doesn't support are left out.
 
 use std::path::Path;
 
@@ -15,12 +16,12 @@ use landlock::{
 
 use super::root::{DEVICES, Root, SHARED, TEMPORARY, threads};
 
-/// The latest version of Landlock that has a right used here.
+/// The version of Landlock's ABI that has all the access rights and scopes used here.
 const VERSION: ABI = ABI::V6;
 
 /// Restricts this process to what `root` contains, permanently. Must be called after
-/// [`Root::enter`], while the process has a single thread. Returns false if the kernel lacks a part
-/// of this.
+/// [`Root::enter`], while the process has a single thread. Returns false if the kernel doesn't
+/// support all of these restrictions.
 pub fn restrict(root: &Root) -> Result<bool, RulesetError> {
     let all = AccessFs::from_all(VERSION);
     let read = AccessFs::from_read(VERSION);
@@ -39,7 +40,7 @@ pub fn restrict(root: &Root) -> Result<bool, RulesetError> {
         .handle_access(AccessNet::from_all(VERSION))?
         .scope(Scope::from_all(VERSION))?
         .create()?;
-    // Paths that don't exist are left out.
+    // `path_beneath_rules` leaves out paths that don't exist.
     for (paths, access) in [(&root.read_only, read), (&root.devices, devices)] {
         rules = rules.add_rules(path_beneath_rules(paths, access))?;
     }

@@ -1,4 +1,4 @@
-//! Runs tests in child processes, because a process can't get rid of its restrictions.
+//! Runs tests in child processes, because a process that enters the jail can't leave it.
 
 use std::process::{Command, Output};
 

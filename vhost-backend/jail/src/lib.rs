@@ -1,5 +1,5 @@
-//! The jail of a VM's processes. A guest may take over its device process or one of its workers, so
-//! these processes can reach only what they need.
+//! The jail of a VM's processes. A guest may compromise its device process or one of its workers,
+//! so the jail limits these processes to the resources that they need.
 //!
 //! | module | contents |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `filter` | the system calls that are permitted |
 //!
 //! A process enters its jail in this order: `namespaces::leave`, `root::enter`, `access::restrict`,
-//! `privileges::limit` and, before it handles anything from a guest, its filter. Its parent creates
-//! the process in a PID namespace of its own.
+//! `privileges::limit` and, before it handles anything from a guest, its filter. The spawner
+//! creates the process in a PID namespace other than the host's.
 
 use std::io;
 use std::path::Path;
@@ -26,18 +26,18 @@ pub mod namespaces;
 pub mod privileges;
 pub mod root;
 
-/// Why a process can't enter its jail. Then, it must exit.
+/// The reason why a process can't enter its jail. After this error, the process must exit.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {source}")]
 pub struct JailError {
     what: String,
-    /// The feature that was used, if hosts may lack it.
+    /// The kernel feature that failed, if it is one that hosts may lack.
     feature: Option<Feature>,
     source: io::Error,
 }
 
 impl JailError {
-    /// Returns true if the host lacks or forbids something that the jail needs.
+    /// Returns true if the host lacks or forbids a feature that the jail needs.
     pub fn is_missing(&self) -> bool {
         self.feature.is_some_and(|feature| feature.is_missing(&self.source))
     }

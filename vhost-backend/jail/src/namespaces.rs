@@ -21,9 +21,9 @@ pub fn leave() -> Result<(), JailError> {
     ALL.into_iter().try_for_each(|(flag, name)| leave_one(flag, name))
 }
 
-/// Like [`leave`], but logs a warning for each namespace that the host doesn't allow (to an
-/// unprivileged broker, or in a container), and continues. The process's separate user and
-/// no_new_privs still protect the host.
+/// Does the same as [`leave`], but if the host doesn't allow a namespace (because the broker is
+/// unprivileged, or runs in a container), logs a warning and continues. The process's separate user
+/// and no_new_privs still protect the host.
 pub fn leave_if_allowed() {
     for (flag, name) in ALL {
         if let Err(error) = leave_one(flag, name) {
@@ -33,7 +33,8 @@ pub fn leave_if_allowed() {
 }
 
 fn leave_one(flag: UnshareFlags, name: &str) -> Result<(), JailError> {
-    // SAFETY: the flags don't include FILES, so the table of descriptors stays shared.
+    // SAFETY: unsharing is unsound only for the table of descriptors, which other threads' code
+    // relies on. The flags don't include FILES, so the table stays shared.
     unsafe { unshare_unsafe(flag) }.map_err(|error| JailError {
         what: format!("create a {name} namespace"),
         feature: Some(Feature::Namespaces),

@@ -8,17 +8,18 @@ use rustix::thread::{
     set_keep_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
-/// The capabilities of a process that doesn't have a VM yet, so that it can switch to the VM's user
-/// later.
+/// The capabilities that a process without a VM keeps, so that it can later switch to its VM's
+/// user.
 const KEPT: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
-/// Sets the limits that no honest process of a VM reaches: no core dumps, which would contain guest
-/// data, no POSIX message queues, which outlive their process, and no priority above others'.
+/// Sets resource limits that an uncompromised process of a VM never reaches. They forbid core
+/// dumps, because these would contain guest data; POSIX message queues, because these outlive their
+/// process; and raising the process's priority.
 pub fn limit() -> io::Result<()> {
     for resource in [Resource::Core, Resource::Nice, Resource::Rtprio] {
         setrlimit(resource, Rlimit { current: Some(0), maximum: Some(0) })?;
     }
-    // SAFETY: the pointer is to a local variable.
+    // SAFETY: the pointer is to a local variable, which the kernel only reads.
     let done = unsafe {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::setrlimit(libc::RLIMIT_MSGQUEUE, &none)
@@ -33,15 +34,15 @@ pub fn keep_only_switching_users() -> io::Result<()> {
     set(KEPT)
 }
 
-/// The user of a process that inspects others: nobody, who owns no files.
+/// The user ID of a process that inspects other processes: nobody, who owns no files.
 const NOBODY: u32 = 65534;
 
-/// Switches to a user without files, and drops all capabilities except that of reading and writing
-/// the memory of other users' processes, permanently. Must be called by root while the process has
-/// a single thread.
+/// Switches to a user without files, and permanently drops all capabilities except CAP_SYS_PTRACE,
+/// which permits reading and writing the memory of other users' processes. Must be called by root
+/// while the process has a single thread.
 pub fn keep_only_inspecting() -> io::Result<()> {
     remove_from_bounding_set_except(CapabilitySet::SYS_PTRACE)?;
-    // Keep the capabilities for now: otherwise, switching to another user than root would drop all
+    // Keep the capabilities until `set`. By default, switching from root to another user drops all
     // of them.
     set_keep_capabilities(true)?;
     set_thread_groups(&[])?;
@@ -55,7 +56,7 @@ pub fn keep_only_inspecting() -> io::Result<()> {
 fn remove_from_bounding_set_except(kept: CapabilitySet) -> io::Result<()> {
     for (_, capability) in CapabilitySet::all().difference(kept).iter_names() {
         match remove_capability_from_bounding_set(capability) {
-            // This kernel is older than the capability.
+            // The kernel doesn't know this capability, because the kernel is older.
             Err(rustix::io::Errno::INVAL) => {}
             done => done?,
         }

@@ -1,8 +1,8 @@
 //! A file system that contains only what a process needs.
 //!
-//! The process's root directory becomes a small tmpfs. Directories and devices of the host are
-//! mounted in it at their usual paths, directories read-only. The process can't reach anything else
-//! that belongs to the host: its root has been replaced, and the old one unmounted.
+//! The process's root directory becomes a small tmpfs. Directories (read-only) and devices of the
+//! host are mounted in it at their usual paths. The process can't reach any other file of the host,
+//! because its root has been replaced, and the old root is unmounted.
 
 use std::ffi::CStr;
 use std::fs::{DirBuilder, File};
@@ -22,59 +22,67 @@ use rustix::process::pivot_root;
 
 use super::JailError;
 
-/// Where the new root is mounted first. Every host has this directory, and since the mount
-/// namespace is new, nobody else sees the mount.
+/// Where the new root is mounted until it becomes the root. Every host has this directory. Other
+/// processes don't see the mount, because the mount namespace is new.
 const NEW: &str = "/tmp";
 /// Where the host's root is mounted while the new root is built.
 const OLD: &str = "/old";
-/// The directory for the memory that a VM's processes share. It's a link to [`SHARED_MOUNT`].
+/// The directory for the memory that a VM's processes share. It's a symbolic link to
+/// [`SHARED_MOUNT`].
 const SHM: &str = "/dev/shm";
-/// Where that memory is mounted.
+/// Mount point of the memory that a VM's processes share.
 const SHARED_MOUNT: &str = "/run/shared/vm";
-/// The directory of that mount and of the one at [`CODE_CACHE`]. Landlock looks for rules of the directories above a mount, but not
-/// for those of mounts that are hidden below it.
+/// The directory that contains the mount points [`SHARED_MOUNT`] and [`CODE_CACHE`]. The Landlock
+/// rule is for this directory, because the spawner later mounts the VM's file systems over these
+/// mounts: Landlock finds the rules of directories above a mount, but not the rules of a mount that
+/// another one hides.
 pub(crate) const SHARED: &str = "/run/shared";
 /// The directory for temporary files.
 pub(crate) const TEMPORARY: &str = "/tmp";
 /// Devices of the host that any program may need.
 pub(crate) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-/// The limits of the tmpfs, for temporary files. They are also limited by the VM's cgroup.
+/// The limits of the root's tmpfs, which contains temporary files. Its pages are also charged to
+/// the VM's cgroup.
 const LIMITS: &CStr = c"size=16m,nr_inodes=4096,mode=0755";
 
-/// The contents of the file system.
+/// The contents of a jail's file system.
 #[derive(Debug, Default)]
 pub struct Root {
-    /// Files and directories of the host that can be read. Those that don't exist are left out.
+    /// Files and directories of the host that the process can read. Those that don't exist are left
+    /// out.
     pub read_only: Vec<PathBuf>,
     /// Devices of the host, in addition to those that any program may need. Those that don't exist
     /// are left out.
     pub devices: Vec<PathBuf>,
-    /// Whether to include the kernel's information about the host's devices.
+    /// Whether to mount sysfs, the kernel's information about the host's devices, at /sys.
     pub sysfs: bool,
-    /// A mount for /dev/shm that isn't in a mount namespace yet. If the process has no VM yet, its
-    /// parent later mounts the VM's shared memory over it.
+    /// A mount for /dev/shm that isn't in a mount namespace yet. If the process has no VM yet, the
+    /// spawner later mounts the VM's shared memory over this mount.
     pub shared: Option<OwnedFd>,
-    /// Such a mount for the VM's cache of compiled kernels.
+    /// A mount for the VM's cache of compiled kernels, treated in the same way as `shared`.
     pub cache: Option<OwnedFd>,
 }
 
-/// Converts an error of an operation on a path. `what` names the operation.
+/// Returns a function that converts an error of an operation on `path`. `what` names the operation.
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> JailError {
     JailError::at(what, path, None)
 }
 
-/// Converts an error of an operation on a mount, which hosts may forbid.
+/// Returns a function that converts an error of an operation on a mount. The host may forbid such
+/// operations.
 fn failed_mount(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> JailError {
     JailError::at(what, path, Feature::Mounts)
 }
 
 impl Root {
-    /// Makes this the root directory of this process, and its working directory. Must be called in
-    /// a mount namespace that only this process uses. If it fails, the process must exit.
+    /// Makes this file system the root directory of this process, and its working directory. Must
+    /// be called in a mount namespace that only this process uses. If it fails, the process must
+    /// exit.
     pub fn enter(&self) -> Result<(), JailError> {
         let new = Path::new(NEW);
-        // Another user must be able to enter the directories that are created here.
+        // The process later switches to the VM's user, who must be able to enter the directories
+        // created here.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         // Symbolic links must be resolved before the root changes.
         let read_only = resolve(&self.read_only);
@@ -90,15 +98,16 @@ impl Root {
         let mut done: Vec<&Path> = Vec::new();
         let without_devices = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::RDONLY;
         for (real, path) in &read_only {
-            // The contents of a mounted directory are already visible.
+            // Skip paths inside a directory that has already been mounted, because they are visible
+            // there.
             if !done.iter().any(|other| path.starts_with(other)) {
                 bind(real, path, without_devices)?;
                 done.push(path);
             }
         }
         for (real, path) in &devices {
-            // Read-only applies to the file that represents the device, such as its permissions,
-            // and not to the device.
+            // Read-only applies to the device node, such as its permissions, and not to the device
+            // itself.
             bind(real, path, MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RDONLY)?;
         }
         if let Some(shared) = &self.shared {
@@ -121,15 +130,16 @@ impl Root {
     }
 }
 
-/// Mounts a file system of the VM.
+/// Mounts a detached mount of one of the VM's file systems at `at`.
 fn put(mount: &OwnedFd, at: &Path) -> Result<(), JailError> {
     directory(at)?;
     move_mount(mount, c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
         .map_err(failed_mount("mount the VM's files at", at))
 }
 
-/// Returns the paths that exist, each after what it leads to, in an order in which a directory
-/// comes before its contents.
+/// Returns a pair (real path, path) for each path that exists, and one for each real path itself,
+/// in which both are the same. The real path has all symbolic links resolved. A directory comes
+/// before its contents.
 fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
     let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
     for path in paths {
@@ -142,7 +152,7 @@ fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
     all
 }
 
-/// Mounts a file or a directory of the host.
+/// Mounts the host's file or directory `real` at `path`.
 fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), JailError> {
     if path == Path::new("/") {
         // The path is /, for example if the driver library is in the host's root directory.
@@ -160,15 +170,17 @@ fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), JailError> {
     protect(path, flags)
 }
 
-/// Changes the flags of a mount, but not those of its file system.
+/// Changes the flags of a mount. The flags of the mounted file system, which the host also uses,
+/// don't change.
 fn protect(path: &Path, flags: MountFlags) -> Result<(), JailError> {
     mount_remount(path, flags | MountFlags::BIND, c"").map_err(failed_mount("protect", path))
 }
 
-/// Mounts a procfs, which shows only the processes in this process's PID namespace and, with the
-/// option used here, only those of this process's user. It's read-only, because some files can be
-/// written without privileges. Only the files about this process's threads can be written: NVIDIA's
-/// driver library writes the names of its threads there, and doesn't start if it can't.
+/// Mounts a procfs. It shows only processes in this process's PID namespace and, because of the
+/// mount option used here, only those of this process's user. It's read-only, because some of its
+/// files can be written without privileges. Only the files about this process's threads can be
+/// written: NVIDIA's driver library writes the names of its threads there, and fails to initialize
+/// if it can't.
 fn mount_processes(flags: MountFlags) -> Result<(), JailError> {
     mount_new("proc", "/proc", flags, Some(c"hidepid=2"))?;
     let threads = threads();
@@ -186,7 +198,7 @@ fn directory(path: &Path) -> Result<(), JailError> {
     builder.recursive(true).mode(0o755).create(path).map_err(failed("create", path))
 }
 
-/// Mounts a new file system of this kind.
+/// Mounts a new file system of the given type.
 fn mount_new(
     kind: &str,
     path: &str,

@@ -1,5 +1,6 @@
-//! Finds out which functions of libcuda wait while the process has a running kernel and while that
-//! kernel is off the GPU, and whether launches of other threads then wait, too. Prints a table.
+//! Finds out which functions of libcuda block while a kernel of the process runs, and while that
+//! kernel is evicted from the GPU, and whether launches by another thread block during the call.
+//! Prints a table.
 //!
 //! `cargo run --release -p rm-control --example blocking -- [FUNCTION]`, on a machine with an NVIDIA
 //! GPU.
@@ -12,7 +13,7 @@ use std::time::Duration;
 use rm_control::self_test::{Cuda, Kernel};
 use rm_control::{Client, recorder};
 
-/// A call that takes longer than this waits for something.
+/// A call that takes longer than this is considered to block.
 const AT_ONCE: Duration = Duration::from_millis(150);
 /// The time after which a kernel ends by itself.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -21,18 +22,18 @@ const HOST_BYTES: usize = 1 << 20;
 /// Takes the place of libc's function, so that libcuda's calls are recorded.
 ///
 /// # Safety
-/// As for `ioctl(2)`.
+/// The same as for `ioctl(2)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
-    // SAFETY: the caller keeps to the rules of ioctl(2).
+    // SAFETY: the caller guarantees what ioctl(2) requires.
     unsafe { recorder::ioctl(fd, request, argument) }
 }
 
 /// A handle or address, as a number, so that threads can share it.
 type Word = usize;
 
-/// libcuda, of which functions are called by name with up to eight words as arguments. On x86-64 and
-/// aarch64, that's how integers and pointers are passed, whatever the parameters' types.
+/// A handle of libcuda, whose functions are called by name with words as arguments. This works
+/// because x86-64 and aarch64 pass integers and pointers of all types as words.
 #[derive(Clone, Copy)]
 struct Library(Word);
 
@@ -64,14 +65,16 @@ impl Library {
         let Some(symbol) = self.symbol(name) else { return -1 };
         let mut a = [0; 11];
         a[..N].copy_from_slice(&arguments);
-        // SAFETY: functions ignore surplus arguments, and the caller vouches for the others.
+        // SAFETY: the caller guarantees that the given arguments are valid. The function ignores
+        // the surplus arguments.
         unsafe {
             let function = std::mem::transmute::<*mut c_void, Function>(symbol);
             function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10])
         }
     }
 
-    /// Calls a function whose first argument points to what it creates, and returns that.
+    /// Calls a function that writes the handle or address that it creates to where its first
+    /// argument points, and returns this handle or address.
     ///
     /// # Safety
     /// The other arguments must be valid for the function.
@@ -80,7 +83,8 @@ impl Library {
         let mut arguments = [0; 11];
         arguments[0] = &raw mut created as Word;
         arguments[1..=N].copy_from_slice(&more);
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the first argument points to a writable word, and the caller guarantees that the
+        // others are valid.
         let result = unsafe { self.call(name, arguments) };
         if result != 0 {
             eprintln!("{}: CUDA error {result}", name.to_string_lossy());
@@ -89,7 +93,8 @@ impl Library {
     }
 }
 
-/// A module with a kernel, a variable, and a kernel that nothing has loaded yet.
+/// A PTX module with a kernel, a variable, and a second kernel, which isn't used before the call
+/// that is tested.
 const MODULE: &CStr = c"
 .version 6.0
 .target sm_50
@@ -102,14 +107,14 @@ const MODULE: &CStr = c"
 type Setup = fn(Library) -> [Word; 4];
 type Action = fn(Library, [Word; 4]) -> c_int;
 
-/// Declares a case: what is prepared before, and the call.
+/// Declares a case: a function that prepares it before the kernel starts, and the call to test.
 macro_rules! case {
     ($name:literal, $setup:expr, $call:expr) => {
         (
             $name,
             // SAFETY: the functions below pass valid arguments to the functions that they name.
             (|l| unsafe { $setup(l) }) as Setup,
-            // SAFETY: as above.
+            // SAFETY: the functions below pass valid arguments to the functions that they name.
             (|l, w| unsafe { $call(l, w) }) as Action,
         )
     };
@@ -128,12 +133,12 @@ unsafe fn module(l: Library) -> [Word; 4] {
 }
 
 unsafe fn stream(l: Library) -> [Word; 4] {
-    // SAFETY: these take flags.
+    // SAFETY: besides the address of the result, these functions take only flags.
     unsafe { [l.create(c"cuStreamCreate", [1]), l.create(c"cuEventCreate", [0]), 0, 0] }
 }
 
 unsafe fn memory(l: Library) -> [Word; 4] {
-    // SAFETY: these take sizes and flags.
+    // SAFETY: besides the address of the result, these functions take only sizes and flags.
     unsafe {
         let device = l.create(c"cuMemAlloc_v2", [1 << 20]);
         [device, l.create(c"cuMemHostAlloc", [1 << 20, 0]), l.create(c"cuStreamCreate", [1]), 0]
@@ -146,7 +151,7 @@ unsafe fn pages(_: Library) -> [Word; 4] {
 }
 
 unsafe fn registered(l: Library) -> [Word; 4] {
-    // SAFETY: the pages are leaked.
+    // SAFETY: the pages are leaked, so they stay valid while they are registered.
     unsafe {
         let [pages, ..] = pages(l);
         l.call(c"cuMemHostRegister_v2", [pages, HOST_BYTES, 2]);
@@ -154,7 +159,7 @@ unsafe fn registered(l: Library) -> [Word; 4] {
     }
 }
 
-/// A graph with one kernel, and its instance.
+/// Creates a graph with one kernel node, and instantiates it.
 unsafe fn graph(l: Library) -> [Word; 4] {
     // SAFETY: the handles are live.
     unsafe {
@@ -168,7 +173,8 @@ unsafe fn graph(l: Library) -> [Word; 4] {
     }
 }
 
-/// A reserved range, with memory mapped that the GPU can access: address, handle.
+/// Reserves an address range, maps memory there, and gives the GPU access to it. Returns the
+/// address and the memory's handle.
 unsafe fn mapping(l: Library) -> [Word; 4] {
     // CUmemAllocationProp and CUmemAccessDesc for the first device.
     let properties: [u32; 8] = [1, 0, 1, 0, 0, 0, 0, 0];
@@ -185,7 +191,7 @@ unsafe fn mapping(l: Library) -> [Word; 4] {
 }
 
 unsafe fn array(l: Library) -> [Word; 4] {
-    // CUDA_ARRAY_DESCRIPTOR: 64 × 64 elements of one float.
+    // A CUDA_ARRAY_DESCRIPTOR with 64 × 64 elements of one float each.
     let descriptor: [usize; 3] = [64, 64, 0x20 | 1 << 32];
     // SAFETY: the structure has the size and layout that the function expects.
     unsafe { [l.create(c"cuArrayCreate_v2", [descriptor.as_ptr() as Word]), 0, 0, 0] }
@@ -359,7 +365,7 @@ fn cases() -> Vec<(&'static str, Setup, Action)> {
     ]
 }
 
-/// Calls a function on a thread of its own. The receiver gets its result.
+/// Calls a function on a new thread, and returns a receiver for its result.
 fn on_a_thread(
     library: Library,
     context: Word,
@@ -374,7 +380,7 @@ fn on_a_thread(
     receiver
 }
 
-/// Describes a call's result, or says that it waits.
+/// Formats a call's result for the table, or says that the call blocks.
 fn seen(result: &Result<c_int, mpsc::RecvTimeoutError>) -> String {
     match result {
         Ok(0) => "returns".into(),
@@ -418,10 +424,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let mut cells = Vec::new();
         for evict in [false, true] {
-            // Prepare the case before the kernel starts, because some calls would wait for the
-            // kernel.
+            // Prepare the case before the kernel starts, because some calls that prepare it would
+            // block while the kernel runs.
             let words = setup(library);
-            // SAFETY: the functions and names are valid.
+            // SAFETY: both functions pass valid arguments to libcuda's functions.
             let (other, other_stream) = unsafe { (module(library)[1], stream(library)[0]) };
             let kernel = Kernel::start(&cuda, 0, LIMIT)?;
             if !kernel.continues(0) {
@@ -446,7 +452,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if result.is_err() {
                 called.recv_timeout(LIMIT).map_err(|_| format!("{name} never returns"))?;
             }
-            // SAFETY: this takes no arguments.
+            // SAFETY: the function takes no arguments.
             unsafe { library.call(c"cuCtxSynchronize", []) };
         }
         println!("| {name} | {} |", cells.join(" | "));

@@ -13,16 +13,16 @@ use rm_control::{Client, recorder};
 const ROUNDS: u32 = 50;
 /// The time after which the kernel ends by itself.
 const LIMIT: Duration = Duration::from_secs(5);
-/// The time after which the test has failed.
+/// The test fails if it takes longer than this.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Replaces libc's `ioctl`, so that libcuda's calls are recorded.
 ///
 /// # Safety
-/// As for `ioctl(2)`.
+/// The same as for `ioctl(2)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
-    // SAFETY: the caller keeps to the rules of ioctl(2).
+    // SAFETY: the caller guarantees what ioctl(2) requires.
     unsafe { recorder::ioctl(fd, request, argument) }
 }
 

@@ -12,16 +12,16 @@ use super::wire::{self, alloc, card_info, device, disable_channels, gid_info, id
 
 const CONTROL_NODE: &str = "/dev/nvidiactl";
 
-/// An error of the driver, or from reaching it.
+/// An error returned by RM, or from calling the kernel driver.
 #[derive(Debug, thiserror::Error)]
 pub enum RmError {
-    /// The host has no NVIDIA driver, or the jail has no node of it.
+    /// The host has no NVIDIA driver, or the jail contains none of its device nodes.
     #[error("no NVIDIA device")]
     NoDevice,
     /// A device node can't be opened.
     #[error("cannot open {path}: {source}")]
     Open {
-        /// The node.
+        /// Path of the node.
         path: String,
         /// The reason.
         source: io::Error,
@@ -48,11 +48,11 @@ pub enum RmError {
     /// This client hasn't opened the GPU.
     #[error("the driver has no GPU {0} that can be opened")]
     UnknownGpu(u32),
-    /// A list of channels was disabled or enabled only in part. Disables are counted, so the
-    /// channels' state is unknown now, and their process must end.
+    /// Only some of the channels in a list were disabled or enabled. The driver counts disables, so
+    /// the channels' state is now unknown, and their process must be killed.
     #[error("{done} of {calls} calls were done: {source}")]
     Partial {
-        /// Number of calls that were done, with up to 64 channels each.
+        /// Number of calls that succeeded, each for up to 64 channels.
         done: usize,
         /// Number of calls that were needed.
         calls: usize,
@@ -64,13 +64,13 @@ pub enum RmError {
 /// A GPU that a [`Client`] has opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gpu {
-    /// The driver's number of the GPU, with which processes create devices.
+    /// The driver's number of the GPU, which processes use when they create device objects.
     pub number: u32,
     /// The UUID, which CUDA reports as well.
     pub uuid: [u8; 16],
 }
 
-/// A client of the resource manager. The driver frees its objects when it is dropped.
+/// A client of the resource manager. When it is dropped, the driver frees the client's objects.
 #[derive(Debug)]
 pub struct Client {
     control: File,
@@ -83,12 +83,13 @@ struct OpenGpu {
     gpu: Gpu,
     /// Handle of the subdevice, on which operations are performed.
     subdevice: u32,
-    /// The driver keeps the GPU initialized while its node is open.
+    /// The GPU's device node. It is kept open because the driver keeps the GPU initialized
+    /// meanwhile.
     _node: File,
 }
 
 impl Client {
-    /// Opens the driver and all GPUs whose nodes this process can open. Takes no privileges.
+    /// Opens the driver and all GPUs whose nodes this process can open. Doesn't require privileges.
     pub fn open() -> Result<Self, RmError> {
         let control = open(CONTROL_NODE).map_err(|error| match error {
             RmError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -105,7 +106,8 @@ impl Client {
         for card in card_info::cards(&answer) {
             match client.open_gpu(card) {
                 Ok(gpu) => client.gpus.push(gpu),
-                // A container or a jail may have only some of the nodes.
+                // Skip GPUs whose node can't be opened, because a container or a jail may contain
+                // only some of the nodes.
                 Err(error) => {
                     tracing::debug!("the RM client leaves out GPU {}: {error}", card.minor);
                     failure = error;
@@ -121,9 +123,11 @@ impl Client {
     }
 
     /// Takes the kernels of these channels off a GPU, and keeps them off until the channels are
-    /// enabled. They keep their state. Returns when they are off. All channels must be on that GPU.
+    /// enabled. The kernels keep their state. Returns when they are off the GPU. All channels must
+    /// be on that GPU.
     ///
-    /// The driver counts disables: each needs an enable.
+    /// The driver counts disables: a channel that has been disabled several times must be enabled
+    /// as often.
     pub fn disable(&self, gpu_number: u32, channels: &[Channel]) -> Result<(), RmError> {
         self.switch(gpu_number, true, channels)
     }
@@ -167,7 +171,7 @@ impl Client {
         let number = wire::get(&answer, id_info::NUMBER);
         let parameters = device::encode(number, self.handle);
         let device = self.create("RM_ALLOC of a device", self.handle, class::DEVICE, &parameters);
-        // The number of the subdevice is 0: there are more only with SLI.
+        // Create the subdevice with number 0. Only devices with SLI have several subdevices.
         let device = device?;
         let subdevice = self.create("RM_ALLOC of a subdevice", device, wire::SUBDEVICE, &[0; 4])?;
         let mut answer = gid_info::encode();
@@ -193,8 +197,8 @@ impl Client {
     /// Performs a control operation on an object of this client.
     ///
     /// # Safety
-    /// The parameters must have the size that the command has in the headers, and each pointer in
-    /// them must be null, or point to as many bytes as the command writes there.
+    /// The parameters must have the size that the driver's headers specify for the command, and
+    /// each pointer in them must be null, or point to as many bytes as the command writes there.
     unsafe fn control(
         &self,
         operation: &'static str,
@@ -202,15 +206,15 @@ impl Client {
         command: u32,
         parameters: &mut [u8],
     ) -> Result<(), RmError> {
-        // SAFETY: as for this function.
+        // SAFETY: the caller of this method guarantees what the function requires.
         unsafe { control(&self.control, operation, self.handle, object, command, parameters) }
     }
 }
 
-/// Performs a control operation on an object of a client, whose file this must be.
+/// Performs a control operation on an object of a client. `file` must be the client's own file.
 ///
 /// # Safety
-/// As for [`Client::control`].
+/// The same as for [`Client::control`].
 pub(super) unsafe fn control(
     file: &impl AsRawFd,
     operation: &'static str,
@@ -223,7 +227,7 @@ pub(super) unsafe fn control(
     let pointer = parameters.as_mut_ptr() as u64;
     let mut call = wire::control::encode(client, object, command, pointer, length);
     // SAFETY: the pointer is to parameters that are writable for the given length. The caller
-    // vouches for their contents.
+    // guarantees that pointers in the parameters are valid.
     unsafe { ioctl(file, operation, wire::RM_CONTROL, &mut call)? };
     succeeded(operation, wire::get(&call, wire::control::STATUS))
 }
@@ -237,8 +241,9 @@ fn create(
     class: u32,
     parameters: Option<&[u8]>,
 ) -> Result<u32, RmError> {
-    /// The driver reads and writes as many bytes as the class's parameters have. That is at most 56
-    /// for the classes that this module creates. The rest is room for later versions.
+    /// Size of the buffer for parameters. The driver reads and writes as many bytes as the class's
+    /// parameters have, which is at most 56 for the classes that this module creates. Later
+    /// versions of the driver may have longer parameters.
     const ROOM: usize = 512;
     let mut buffer = [0u8; ROOM];
     let pointer = match parameters {
@@ -265,8 +270,7 @@ fn open(path: &str) -> Result<File, RmError> {
     options.map_err(|source| RmError::Open { path: path.to_owned(), source })
 }
 
-/// Makes an ioctl. Success means that the driver has read the argument, and written its answer
-/// there.
+/// Makes an ioctl. If it succeeds, the driver has read the argument, and written its answer there.
 ///
 /// # Safety
 /// The argument must have the size that the driver expects, and each pointer in it must be null, or
@@ -279,9 +283,10 @@ unsafe fn ioctl(
 ) -> Result<(), RmError> {
     let request = c_ulong::from(request(number, argument.len()));
     let (fd, argument) = (node.as_raw_fd(), argument.as_mut_ptr());
-    // Make the system call directly. `libc::ioctl` may be the recorder's function, which would wait
-    // for its own lock when a time slice is changed.
-    // SAFETY: the argument has the size in the request. The caller vouches for its contents.
+    // Make the system call directly. In a program that uses the recorder, `libc::ioctl` is the
+    // recorder's function. The recorder holds its lock while it changes a time slice with this
+    // call, so its function would deadlock. SAFETY: the argument has the size in the request. The
+    // caller guarantees that its pointers are valid.
     match unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } {
         0.. => Ok(()),
         _ => Err(RmError::Ioctl { operation, source: io::Error::last_os_error() }),
@@ -292,7 +297,7 @@ unsafe fn ioctl(
 mod tests {
     use super::*;
 
-    /// A client whose file isn't a device, so that every ioctl fails.
+    /// Returns a client whose file isn't a device, so that every ioctl fails.
     fn without_device() -> Client {
         let file = || File::open("/dev/null").unwrap();
         let gpu = Gpu { number: 3, uuid: [0; 16] };

@@ -1,5 +1,5 @@
-//! Takes a process's kernels off a GPU in mid-kernel, and puts them back, with ioctls of the
-//! resource manager (RM) in NVIDIA's kernel driver.
+//! Takes a process's kernels off a GPU while they are running, and puts them back later, with
+//! ioctls of the resource manager (RM) in NVIDIA's kernel driver.
 //!
 //! | module | contents |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `client` | an RM client, which disables and enables channels |
 //! | `recorder` | records the driver objects that this process creates, and limits its time slices |
 //! | `timeslices` | the time slices of this process's kernels |
-//! | `self_test` | finds out whether all of this works with the host's driver |
+//! | `self_test` | finds out whether evicting kernels works with the host's driver |
 //!
 //! Any RM client can disable the channels of any process if it knows their handles. So one client
 //! of the broker's is enough for all workers, and it needs no descriptor of theirs.

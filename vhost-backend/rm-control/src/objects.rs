@@ -8,8 +8,8 @@ use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE, is_channel};
 /// Maximum number of objects per process. A context takes about 25.
 pub const MAX_OBJECTS: usize = 4096;
 
-/// The engines that run kernels are those up to this one (NV2080_ENGINE_TYPE_GR7, cl2080.h). Copy
-/// engines and others come after it.
+/// The highest engine number of an engine that runs kernels (NV2080_ENGINE_TYPE_GR7, cl2080.h).
+/// Copy engines and others have higher numbers.
 const LAST_COMPUTE: u32 = 8;
 
 /// A channel, through which a process submits work to a GPU.
@@ -17,7 +17,7 @@ const LAST_COMPUTE: u32 = 8;
 pub struct Channel {
     /// Handle of the client that the channel belongs to.
     pub client: u32,
-    /// The channel's own handle.
+    /// The channel's handle.
     pub handle: u32,
 }
 
@@ -26,11 +26,11 @@ pub struct Channel {
 #[error("more than {MAX_OBJECTS} driver objects")]
 pub struct TooManyObjects;
 
-/// The tree of a process's driver objects. The process may make up any object, so a parent may be
-/// missing, or be its own descendant.
+/// The tree of a process's driver objects. A compromised process can report any object, so an
+/// object's parent may be missing, or be the object's own descendant.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    /// By client and handle.
+    /// All objects, by client and handle.
     objects: BTreeMap<(u32, u32), DriverObject>,
     /// Client, parent and handle of each object.
     children: BTreeSet<(u32, u32, u32)>,
@@ -42,8 +42,8 @@ impl Objects {
         Self { objects: BTreeMap::new(), children: BTreeSet::new() }
     }
 
-    /// Adds an object. If there is one with its handle already, frees that first. On an error, the
-    /// tree no longer matches the process.
+    /// Adds an object. First frees an existing object with the same client and handle. On an error,
+    /// the tree no longer matches the process.
     pub fn add(&mut self, object: DriverObject) -> Result<(), TooManyObjects> {
         let DriverObject { client, parent, handle, .. } = object;
         self.free(client, handle);
@@ -55,8 +55,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes an object and all objects under it. A client is the root of its objects, with its
-    /// own handle. Returns true if anything has been removed.
+    /// Removes an object and all objects under it. A client is the root of its objects: its
+    /// object's handle is the client's handle. Returns true if anything has been removed.
     pub fn free(&mut self, client: u32, handle: u32) -> bool {
         let before = self.objects.len();
         if handle == client {
@@ -73,7 +73,7 @@ impl Objects {
         self.objects.len() < before
     }
 
-    /// Returns the channels that run kernels on a GPU, which is given by the driver's number.
+    /// Returns the channels that run kernels on the GPU with this driver number.
     pub fn compute_channels(&self, gpu_number: u32) -> Vec<Channel> {
         let on_gpu = |object: &&DriverObject| {
             self.computes_on(object).is_some_and(|device| device.detail == gpu_number)
@@ -99,13 +99,14 @@ impl Objects {
         self.objects.values().filter(is_relevant).copied().collect()
     }
 
-    /// Returns the device on which a channel may run kernels. Returns `None` for other channels,
-    /// such as those of copy engines, and for other objects.
+    /// Returns the device object of the GPU on which a channel may run kernels. Returns `None` for
+    /// other channels, such as those of copy engines, and for other objects.
     fn computes_on(&self, object: &DriverObject) -> Option<&DriverObject> {
         if !is_channel(object.class) {
             return None;
         }
-        // A channel can also be created without a group of its own.
+        // The channel's parent is its channel group. A channel that was created without a group is
+        // directly under its device.
         let parent = self.get(object.client, object.parent)?;
         let device = match parent.class {
             CHANNEL_GROUP if is_compute_group(parent) => self.get(parent.client, parent.parent)?,
@@ -134,7 +135,8 @@ mod tests {
         DriverObject { client, parent, handle, class, detail }
     }
 
-    /// Two GPUs, each with a compute group (2 channels) and a copy group (1 channel).
+    /// Returns the objects of two GPUs, each with a compute group (2 channels) and a copy group (1
+    /// channel).
     fn two_gpus(client: u32) -> Objects {
         let mut objects = Objects::new();
         for gpu in [0, 1] {

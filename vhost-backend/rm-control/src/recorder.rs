@@ -1,9 +1,9 @@
-//! Records the driver objects that lead to this process's channels, as it creates them, and limits
-//! the time slices of its kernels.
+//! Records this process's channels, and the driver objects under which they are created, and limits
+//! the time slices of the process's kernels.
 //!
-//! libcuda creates them with ioctls, and doesn't say which. A program that defines `ioctl` as a
-//! dynamic symbol sees these calls, because the dynamic loader searches the program before libc.
-//! Such a program passes its calls to [`ioctl`] here:
+//! libcuda creates these objects with ioctls, and has no function that returns them. A program that
+//! defines `ioctl` as a dynamic symbol sees these calls, because the dynamic loader searches the
+//! program before libc. Such a program passes its calls to [`ioctl`] here:
 //!
 //! ```ignore
 //! #[unsafe(no_mangle)]
@@ -25,8 +25,8 @@ use super::timeslices::Timeslices;
 use super::wire::{self, alloc, channel_group, control, device, free, request};
 
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
-/// The recording of this process. Its lock is also held while time slices are changed, so that an
-/// older change can't overtake a newer one.
+/// The objects and time slices recorded for this process. The lock is held while a time slice is
+/// changed, so that an older change can't overwrite a newer one.
 static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::new());
 
 struct Recorded {
@@ -42,8 +42,8 @@ impl Recorded {
     fn add(&mut self, object: DriverObject) {
         let Ok(objects) = &mut self.objects else { return };
         match objects.add(object) {
-            // The new object may have the handle of an earlier one, which the driver must have
-            // freed. So remove the time slices of objects that no longer exist.
+            // If the new object has the handle of an earlier one, the driver has freed the earlier
+            // one, so remove its time slice.
             Ok(()) => {
                 self.timeslices.remove_freed(objects);
                 self.change_timeslices();
@@ -91,20 +91,20 @@ pub fn objects() -> Result<Objects, TooManyObjects> {
     recorded().objects.clone()
 }
 
-/// Returns the recorded objects when the process has prepared its contexts for a session. From now
-/// on, [`limit_timeslices`] doesn't count these contexts, because a program that creates its own
-/// leaves them idle.
+/// Returns the recorded objects. Called when the process has created the contexts that it prepares
+/// for a session. From now on, [`limit_timeslices`] doesn't count these contexts, because they stay
+/// idle if the program creates its own contexts.
 pub fn prepared() -> Result<Objects, TooManyObjects> {
     let mut recorded = recorded();
     recorded.timeslices.disregard();
     recorded.objects.clone()
 }
 
-/// Limits the time slices of this process's kernels on a GPU, which is given by the driver's number.
-/// The limit is in microseconds. Without one, the time slices are those that the driver library sets.
-/// Also applies to contexts that are created later, but not while the process has several contexts on
-/// the GPU, apart from [`prepared`] ones. Has no effect where the driver refuses, or if the process has
-/// too many objects.
+/// Limits the time slices of this process's kernels on the GPU with this driver number. The limit
+/// is in microseconds. With `None`, the time slices are those that the driver library sets. Also
+/// applies to contexts that are created later, but not while the process has several contexts on
+/// the GPU, apart from [`prepared`] ones. Has no effect if the driver refuses the change, or if the
+/// process has too many objects.
 pub fn limit_timeslices(gpu_number: u32, limit: Option<u64>) {
     recorded().limit_timeslices(gpu_number, limit);
 }
@@ -122,12 +122,14 @@ fn recorded() -> MutexGuard<'static, Recorded> {
 /// a time slice.
 ///
 /// # Safety
-/// The caller must keep to the rules of the device for this request.
+/// The same as for `ioctl(2)`: the argument must be valid for the request on this device.
 pub unsafe fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
-    // SAFETY: the caller keeps to the device's rules. `syscall` sets errno as `ioctl` does.
+    // SAFETY: the caller guarantees that the argument is valid for the request. `syscall` sets
+    // errno as `ioctl` does.
     let result = unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } as c_int;
     if result == 0 && IS_RECORDING.load(Ordering::Acquire) {
-        // SAFETY: the kernel, or the supervisor in its place, has just read and written the argument.
+        // SAFETY: the request has succeeded, so the kernel, or the supervisor in its place, has
+        // just read and written the argument, which therefore is valid memory.
         unsafe { record(fd, request as u32, argument.cast()) };
     }
     result
@@ -153,7 +155,8 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
         return;
     }
     let mut call = [0; alloc::SIZE];
-    // SAFETY: the request says that the argument has this size, and as much has just been read.
+    // SAFETY: the request code contains the argument's size, and the driver has just read that many
+    // bytes.
     unsafe { argument.copy_to_nonoverlapping(call.as_mut_ptr(), size) };
     if wire::get(&call, status) != 0 {
         return;
@@ -163,15 +166,16 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
         if wire::get(&call, control::COMMAND) == wire::SET_TIMESLICE && !parameters.is_null() {
             let (client, group) =
                 (wire::get(&call, control::CLIENT), wire::get(&call, control::OBJECT));
-            // SAFETY: the status says that the parameters, a 64-bit number, have just been read.
+            // SAFETY: the status is success, so the driver has just read the parameters, a 64-bit
+            // number.
             let microseconds = unsafe { parameters.read_unaligned() };
             recorded().set_timeslice(fd, (client, group), microseconds);
         }
         return;
     }
     if request_code == FREE {
-        // If another thread has created an object with this handle since the call, that one is
-        // forgotten here. Then its time slices aren't changed any more.
+        // If another thread has created an object with the same handle since the call, this removes
+        // the new object, and its time slices are no longer changed.
         recorded().free(wire::get(&call, free::CLIENT), wire::get(&call, free::HANDLE));
         return;
     }
@@ -184,8 +188,8 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
     };
     let parameters = wire::get_u64(&call, alloc::PARAMETERS) as *const u8;
     let detail = match detail_at {
-        // SAFETY: the status says that the parameters have just been read. Those of both classes
-        // are longer.
+        // SAFETY: the status is success, so the driver has just read the parameters. For both
+        // classes, they are longer than this offset plus 4 bytes.
         Some(at) if !parameters.is_null() => unsafe {
             parameters.add(at).cast::<u32>().read_unaligned()
         },
@@ -223,7 +227,7 @@ mod tests {
         let (reader, writer) = std::io::pipe().unwrap();
         std::io::Write::write_all(&mut &writer, b"three").unwrap();
         let mut waiting: c_int = 0;
-        // SAFETY: FIONREAD writes an int.
+        // SAFETY: FIONREAD writes an int, and the argument points to one.
         let result = unsafe {
             ioctl(reader.as_raw_fd(), libc::FIONREAD as c_ulong, (&raw mut waiting).cast())
         };

@@ -10,10 +10,10 @@ use super::client::{Client, RmError};
 use super::objects::{Channel, TooManyObjects};
 use super::recorder;
 
-/// Why a kernel can't be taken off the GPU, as far as the test can tell.
+/// The reason why the test failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SelfTestError {
-    /// RM failed.
+    /// An RM operation failed.
     #[error(transparent)]
     Rm(#[from] RmError),
     /// A function of libcuda is missing.
@@ -30,13 +30,13 @@ pub enum SelfTestError {
     /// RM doesn't know the GPU, for example because it is a MIG instance.
     #[error("the driver has no GPU with the UUID of this CUDA device")]
     UnknownGpu,
-    /// The objects of this process weren't recorded.
+    /// This process has more driver objects than the recorder can record.
     #[error(transparent)]
     Objects(#[from] TooManyObjects),
-    /// The objects of this process weren't recorded.
+    /// The recorder has recorded no compute channels of this process.
     #[error("no compute channels of this process were recorded")]
     NoChannels,
-    /// The kernel didn't do what it should.
+    /// The kernel didn't start, stop or continue when it should. Contains the description.
     #[error("{0}")]
     Kernel(&'static str),
 }
@@ -69,15 +69,16 @@ macro_rules! functions {
             /// Looks up the functions.
             ///
             /// # Safety
-            /// `symbol` must return libcuda's functions of these names, and the library must never
-            /// be unloaded.
+            /// `symbol` must return libcuda's function of the given name, and the library must
+            /// never be unloaded.
             pub unsafe fn load(symbol: impl Fn(&CStr) -> Option<*mut c_void>) -> Result<Self> {
                 Ok(Self {
                     $($field: {
                         let address = symbol($name).ok_or_else(|| {
                             SelfTestError::Missing($name.to_str().unwrap_or_default())
                         })?;
-                        // SAFETY: cuda.h declares the function of this name with this type.
+                        // SAFETY: `symbol` returns libcuda's function of this name, and cuda.h
+                        // declares it with this type.
                         unsafe {
                             std::mem::transmute::<
                                 *mut c_void,
@@ -111,8 +112,8 @@ functions! {
     );
 }
 
-/// Counts at `page` until the number at `page + 64` isn't 0, or until `limit` nanoseconds have
-/// passed, so that a failed test leaves no kernel behind.
+/// A kernel that increments the number at `page` until the number at `page + 64` isn't 0. It also
+/// ends after `limit` nanoseconds, so that a failed test leaves no kernel running.
 const KERNEL: &CStr = c"
 .version 6.0
 .target sm_50
@@ -147,7 +148,7 @@ const PAGE_SIZE: usize = 4096;
 
 /// How long the counter must not change while the kernel is off the GPU.
 const STILL: Duration = Duration::from_millis(3);
-/// A short time slice, in microseconds.
+/// The time slice to which the test limits the kernel's channels, in microseconds.
 const TIMESLICE: u64 = 100;
 /// How long the last writes of a kernel may take to reach the host's memory.
 const IN_FLIGHT: Duration = Duration::from_micros(500);
@@ -155,9 +156,9 @@ const IN_FLIGHT: Duration = Duration::from_micros(500);
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Tests on the GPU with this ordinal in CUDA. [`recorder`] must have been recording since before
-/// libcuda was initialized. The kernel ends by itself after `limit`, also if the test fails. May hang
-/// if the driver does, so the caller must bound the time. Some of its memory lives as long as the
-/// process.
+/// libcuda was initialized. The kernel ends by itself after `limit`, even if the test fails. The
+/// test hangs if the driver does, so the caller must limit its time. Some of the memory that it
+/// allocates is never freed.
 pub fn run(cuda: &Cuda, ordinal: c_int, rounds: u32, limit: Duration) -> Result<Report> {
     let client = Client::open()?;
     let (mut device, mut uuid) = (0, [0; 16]);
@@ -172,7 +173,7 @@ pub fn run(cuda: &Cuda, ordinal: c_int, rounds: u32, limit: Duration) -> Result<
     let result = measure(&client, gpu.number, &kernel, rounds);
     kernel.stop();
     let report = result?;
-    // SAFETY: this takes no pointers.
+    // SAFETY: the function takes no pointers.
     check("cuCtxSynchronize", unsafe { (cuda.context_synchronize)() })?;
     Ok(report)
 }
@@ -207,7 +208,8 @@ impl Kernel {
             let result = (cuda.module_function)(&mut function, module, c"count".as_ptr());
             check("cuModuleGetFunction", result)?;
             let mut parameters = [(&raw mut address).cast(), (&raw mut limit).cast()];
-            // A kernel in the legacy stream would delay calls that synchronize with that stream.
+            // Use a non-blocking stream, because a kernel in the legacy stream would delay calls
+            // that synchronize with that stream.
             let mut stream = null_mut();
             check("cuStreamCreate", (cuda.stream_create)(&mut stream, NON_BLOCKING))?;
             let parameters = parameters.as_mut_ptr();
@@ -215,8 +217,8 @@ impl Kernel {
                 (cuda.launch)(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, null_mut());
             check("cuLaunchKernel", result)?;
         }
-        // SAFETY: the page has room for both, is aligned, and is never freed. Only atomic accesses
-        // follow: this process's, and the kernel's.
+        // SAFETY: the page contains both offsets, is aligned, and is never freed. From here on,
+        // this process and the kernel access it only with atomic operations.
         let number = |at: usize| unsafe { &*page.cast::<u8>().add(at).cast::<AtomicU32>() };
         Ok(Self { counter: number(COUNTER), flag: number(FLAG) })
     }
@@ -230,7 +232,8 @@ impl Kernel {
         self.flag.store(1, Ordering::Release);
     }
 
-    /// Waits until the kernel counts further than `from`. Returns false if it doesn't.
+    /// Waits until the kernel's counter has passed `from`. Returns false if that takes longer than
+    /// `PATIENCE`.
     pub fn continues(&self, from: u32) -> bool {
         let start = Instant::now();
         while self.count() == from {
@@ -243,7 +246,7 @@ impl Kernel {
     }
 }
 
-/// Disables and enables this process's channels again and again while the kernel runs.
+/// Disables and enables this process's channels `rounds` times while the kernel runs.
 fn measure(client: &Client, gpu_number: u32, kernel: &Kernel, rounds: u32) -> Result<Report> {
     if !kernel.continues(0) {
         return Err(SelfTestError::Kernel("the kernel doesn't start"));
@@ -263,15 +266,16 @@ fn measure(client: &Client, gpu_number: u32, kernel: &Kernel, rounds: u32) -> Re
     Ok(report)
 }
 
-/// Disables and enables the channels once, and meanwhile changes their time slice, as a worker may at
-/// any time. Returns the times that disabling and enabling took.
+/// Disables and enables the channels once, and changes their time slice while they are disabled,
+/// because a worker may do that at any time. Returns the times that disabling and enabling took.
 fn evict_once(
     client: &Client,
     gpu_number: u32,
     kernel: &Kernel,
     channels: &[Channel],
 ) -> Result<(Duration, Duration)> {
-    // The kernel must be running, or the rest of the test means nothing.
+    // The kernel must be running: if it weren't, a counter that doesn't change wouldn't show that
+    // disabling works.
     if !kernel.continues(kernel.count()) {
         return Err(SelfTestError::Kernel("the kernel stops by itself"));
     }
@@ -306,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_library_without_a_function_is_an_error() {
-        // SAFETY: no function is returned.
+        // SAFETY: the closure returns no function, so none can have the wrong type.
         let result = unsafe { Cuda::load(|_| None) };
         assert_eq!(result.err().unwrap().to_string(), "libcuda has no cuInit");
     }

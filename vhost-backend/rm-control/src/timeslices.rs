@@ -1,8 +1,8 @@
 //! The time slices of this process's kernels.
 //!
 //! While the kernels of several processes are on a GPU, the driver lets them run in turn. The time
-//! slice of a process's channel group says for how long. It can be changed only through the file of
-//! the client that the group belongs to.
+//! slice of a process's channel group determines for how long its kernels run at a time. It can be
+//! changed only through the file of the client to which the group belongs.
 
 use std::collections::BTreeMap;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -25,7 +25,7 @@ pub(super) struct Timeslices {
 
 #[derive(Debug)]
 struct Group {
-    /// The client's file.
+    /// The file of the client to which the group belongs.
     file: Arc<OwnedFd>,
     /// The driver's number of the GPU.
     gpu_number: u32,
@@ -84,8 +84,8 @@ impl Timeslices {
         self.groups.values_mut().for_each(|group| group.counts = false);
     }
 
-    /// Limits the time slices of kernels on a GPU. With `None`, they're those that the driver library
-    /// has set.
+    /// Limits the time slices of kernels on a GPU. With `None`, restores the time slices that the
+    /// driver library has set.
     pub(super) fn limit(&mut self, gpu_number: u32, limit: Option<u64>) {
         match limit {
             Some(limit) => self.limits.insert(gpu_number, limit),
@@ -93,8 +93,9 @@ impl Timeslices {
         };
     }
 
-    /// Returns the changes that the groups' time slices now need. A limit doesn't apply while several
-    /// groups on the GPU count, because they would often interrupt one another.
+    /// Returns the changes that the groups' time slices now need. A limit doesn't apply while more
+    /// than one group on the GPU counts ([`Group::counts`]), because these groups would often
+    /// interrupt one another.
     pub(super) fn changes(&self) -> Vec<Change> {
         let mut count = BTreeMap::<u32, usize>::new();
         for group in self.groups.values() {
@@ -111,7 +112,7 @@ impl Timeslices {
         changes.collect()
     }
 
-    /// Notes that a change has been made.
+    /// Records the group's new time slice after a change has been made.
     pub(super) fn note(&mut self, change: &Change) {
         if let Some(group) = self.groups.get_mut(&(change.client, change.group)) {
             group.current = change.microseconds;
@@ -149,7 +150,7 @@ impl Change {
     }
 }
 
-/// Duplicates a descriptor, because the driver library may close its own.
+/// Duplicates a descriptor, because the driver library may close its descriptor.
 fn duplicate(fd: c_int) -> Option<Arc<OwnedFd>> {
     // SAFETY: the call takes only integers.
     let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
@@ -167,8 +168,9 @@ mod tests {
 
     const CLIENT: u32 = 0xc1d0_014b;
 
-    /// Two GPUs, with the numbers 0 and 3. On each, kernels run in the group `0x10 * number + 2`, and
-    /// not in the next one.
+    /// Returns the objects of two GPUs, with the numbers 0 and 3. Each GPU has a group with the
+    /// handle `0x10 * number + 2`, in which kernels run, and one with the next handle, in which no
+    /// kernels run.
     fn two_gpus() -> Objects {
         let mut objects = Objects::new();
         for number in [0, 3] {
@@ -185,7 +187,7 @@ mod tests {
         objects
     }
 
-    /// The slices of all groups, each of 2048 us.
+    /// Returns the time slices of all groups, which the driver library has set to 2048 us.
     fn slices(objects: &Objects) -> Timeslices {
         let file = File::open("/dev/null").unwrap();
         let mut slices = Timeslices::new();
@@ -196,7 +198,7 @@ mod tests {
         slices
     }
 
-    /// Returns the changes, as if they had been made.
+    /// Returns the necessary changes, and records them as made.
     fn changes(slices: &mut Timeslices) -> Vec<(u32, u64)> {
         let changes = slices.changes();
         changes.iter().for_each(|change| slices.note(change));
@@ -208,7 +210,8 @@ mod tests {
         let (parent, class) = (0x31, CHANNEL_GROUP);
         let group = DriverObject { client: CLIENT, parent, handle, class, detail: 1 };
         objects.add(group).unwrap();
-        // The file of the client's first group serves for all of them.
+        // -1 isn't a valid descriptor. That's no problem, because the client's first group already
+        // has the client's file.
         slices.add(objects, -1, (CLIENT, handle), 2048);
     }
 
@@ -237,7 +240,7 @@ mod tests {
         assert_eq!(changes(&mut slices), []);
         add_group(&mut objects, &mut slices, 0x40);
         assert_eq!(changes(&mut slices), [(0x40, 100)]);
-        // The driver library sets it again.
+        // The driver library sets the group's time slice again.
         slices.add(&objects, -1, (CLIENT, 0x40), 2000);
         assert_eq!(changes(&mut slices), [(0x40, 100)]);
         slices.limit(3, None);
@@ -276,7 +279,7 @@ mod tests {
         slices.limit(3, Some(100));
         for _ in 0..2 {
             let changes = slices.changes();
-            // The file isn't one of the driver's.
+            // Making the change fails, because the file isn't one of the driver's.
             assert!(changes.len() == 1 && !changes[0].make());
         }
     }

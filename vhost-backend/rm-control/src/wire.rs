@@ -1,21 +1,24 @@
 //! The arguments of the driver's ioctls, as bytes.
 //!
-//! Names, numbers and layouts are those in release 580 of NVIDIA's open kernel modules. The header
-//! is given with each. All numbers have the byte order of the host.
+//! Names, numbers and layouts are those in release 580 of NVIDIA's open kernel modules. The comment
+//! on each gives its header. All numbers have the byte order of the host.
 
 use super::objects::Channel;
 
-/// The number of the device nodes (NV_MAJOR_DEVICE_NUMBER, nv.h): nvidiactl, and one for each GPU.
+/// The major number of the device nodes (NV_MAJOR_DEVICE_NUMBER, nv.h): nvidiactl, and one node for
+/// each GPU.
 pub const MAJOR: u32 = 195;
 
-/// Numbers of ioctls: RM's (nv_escape.h), and those of the nodes (nv-ioctl-numbers.h).
+/// The ioctl RM_FREE. The numbers of this and the next ioctls are from nv_escape.h (RM's ioctls)
+/// and nv-ioctl-numbers.h (the nodes' ioctls).
 pub const RM_FREE: u8 = 0x29;
 pub const RM_CONTROL: u8 = 0x2a;
 pub const RM_ALLOC: u8 = 0x2b;
 pub const CARD_INFO: u8 = 0xc8;
 pub const REGISTER_FD: u8 = 0xc9;
 
-/// Classes of objects: NV01_ROOT_CLIENT (nvos.h), and NV20_SUBDEVICE_0 (cl2080.h).
+/// Class of a client: NV01_ROOT_CLIENT (nvos.h). The next constant is the class of a subdevice:
+/// NV20_SUBDEVICE_0 (cl2080.h).
 pub const CLIENT: u32 = 0x41;
 pub const SUBDEVICE: u32 = 0x2080;
 
@@ -34,12 +37,13 @@ pub const fn request(number: u8, size: usize) -> u32 {
     READ_AND_WRITE | (size as u32) << 16 | (b'F' as u32) << 8 | number as u32
 }
 
-/// Creates an object (NVOS64_PARAMETERS, nvos.h).
+/// The argument of RM_ALLOC, which creates an object (NVOS64_PARAMETERS, nvos.h).
 pub mod alloc {
     use super::*;
 
     pub const SIZE: usize = 48;
-    /// The size of the shorter argument, which has no requested rights (NVOS21_PARAMETERS).
+    /// The size of the shorter argument, which has no field for requested rights
+    /// (NVOS21_PARAMETERS).
     pub const SHORT_SIZE: usize = 32;
     pub const CLIENT: usize = 0;
     pub const PARENT: usize = 4;
@@ -62,7 +66,8 @@ pub mod alloc {
     }
 }
 
-/// Frees an object and those under it (NVOS00_PARAMETERS, nvos.h).
+/// The argument of RM_FREE, which frees an object and all objects under it (NVOS00_PARAMETERS,
+/// nvos.h).
 pub mod free {
     pub const SIZE: usize = 16;
     pub const CLIENT: usize = 0;
@@ -70,7 +75,8 @@ pub mod free {
     pub const STATUS: usize = 12;
 }
 
-/// A control operation on an object (NVOS54_PARAMETERS, nvos.h).
+/// The argument of RM_CONTROL, which performs a control operation on an object (NVOS54_PARAMETERS,
+/// nvos.h).
 pub mod control {
     use super::*;
 
@@ -105,7 +111,7 @@ pub mod device {
 
     pub const SIZE: usize = 56;
     pub const NUMBER: usize = 0;
-    /// The client whose address space the device uses.
+    /// Offset of the client whose address space the device uses (hClientShare).
     pub const SHARES_WITH: usize = 4;
 
     pub fn encode(number: u32, client: u32) -> [u8; SIZE] {
@@ -121,22 +127,22 @@ pub mod channel_group {
     pub const ENGINE: usize = 12;
 }
 
-/// Parameters of [`FIFO_DISABLE_CHANNELS`] (NV2080_CTRL_FIFO_DISABLE_CHANNELS_PARAMS). Those that
-/// stay 0: bOnlyDisableScheduling and bRewindGpPut (bytes at 8 and 9), and pRunlistPreemptEvent
-/// (16), so that the operation ends when the channels are off the GPU.
+/// Parameters of [`FIFO_DISABLE_CHANNELS`] (NV2080_CTRL_FIFO_DISABLE_CHANNELS_PARAMS). The fields
+/// bOnlyDisableScheduling and bRewindGpPut (bytes at offsets 8 and 9) and pRunlistPreemptEvent
+/// (offset 16) stay 0. As a result, the operation returns when the channels are off the GPU.
 pub mod disable_channels {
     use super::*;
 
     pub const SIZE: usize = 536;
     /// Maximum number of channels.
     pub const MAX: usize = 64;
-    /// A byte: 1 to disable, 0 to enable.
+    /// Offset of a byte: 1 to disable, 0 to enable.
     pub const DISABLE: usize = 0;
     pub const COUNT: usize = 4;
     pub const CLIENTS: usize = 24;
     pub const CHANNELS: usize = 280;
 
-    /// Channels after the first [`MAX`] are left out.
+    /// Encodes the parameters for up to [`MAX`] channels. Further channels are left out.
     pub fn encode(disable: bool, channels: &[Channel]) -> [u8; SIZE] {
         let channels = &channels[..channels.len().min(MAX)];
         let mut bytes = [0; SIZE];
@@ -161,7 +167,8 @@ pub mod id_info {
 
     pub const SIZE: usize = 32;
     pub const ID: usize = 0;
-    /// The number with which a device is created (deviceInstance).
+    /// Offset of the GPU's number, which processes use when they create device objects
+    /// (deviceInstance).
     pub const NUMBER: usize = 8;
 
     pub fn encode(id: u32) -> [u8; SIZE] {
@@ -179,7 +186,7 @@ pub mod gid_info {
     pub const FLAGS: usize = 4;
     pub const LENGTH: usize = 8;
     pub const DATA: usize = 12;
-    /// FORMAT_BINARY and TYPE_SHA1: the 16 bytes of the GPU's UUID.
+    /// The flags FORMAT_BINARY and TYPE_SHA1, which request the 16 bytes of the GPU's UUID.
     const BINARY: u32 = 2;
 
     pub fn encode() -> [u8; SIZE] {
@@ -188,31 +195,31 @@ pub mod gid_info {
         bytes
     }
 
-    /// Returns the UUID, or `None` if the answer has another length.
+    /// Returns the UUID, or `None` if the answer says that it has another length than 16 bytes.
     pub fn uuid(answer: &[u8; SIZE]) -> Option<[u8; 16]> {
         let uuid = answer[DATA..DATA + 16].try_into().ok()?;
         (get(answer, LENGTH) == 16).then_some(uuid)
     }
 }
 
-/// The list of GPUs (nv_ioctl_card_info_t, nv-ioctl.h).
+/// The argument of CARD_INFO, which returns the list of GPUs (nv_ioctl_card_info_t, nv-ioctl.h).
 pub mod card_info {
     use super::*;
 
     /// Size of one entry.
     const ENTRY: usize = 72;
-    /// A byte: 1 if there is a GPU.
+    /// Offset in an entry of a byte: 1 if the entry describes a GPU.
     const VALID: usize = 0;
     const ID: usize = 16;
     const MINOR: usize = 56;
     pub const SIZE: usize = 32 * ENTRY;
 
-    /// A GPU.
+    /// A GPU in the answer to CARD_INFO.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Card {
-        /// The ID that RM gives it.
+        /// The GPU's ID in RM.
         pub id: u32,
-        /// The minor number of its node, which is also part of the node's name.
+        /// The minor number of the GPU's device node, which is also part of the node's name.
         pub minor: u32,
     }
 
@@ -223,13 +230,13 @@ pub mod card_info {
     }
 }
 
-/// Returns the number at an offset, or 0 beyond the end.
+/// Returns the 32-bit number at an offset, or 0 if the offset is beyond the end.
 pub fn get(bytes: &[u8], at: usize) -> u32 {
     let number = bytes.get(at..).and_then(|bytes| bytes.first_chunk());
     number.copied().map(u32::from_ne_bytes).unwrap_or_default()
 }
 
-/// Returns the 64-bit number at an offset, or 0 beyond the end.
+/// Returns the 64-bit number at an offset, or 0 if the offset is beyond the end.
 pub fn get_u64(bytes: &[u8], at: usize) -> u64 {
     let number = bytes.get(at..).and_then(|bytes| bytes.first_chunk());
     number.copied().map(u64::from_ne_bytes).unwrap_or_default()
@@ -247,7 +254,7 @@ fn put_u64(bytes: &mut [u8], at: usize, number: u64) {
 mod tests {
     use super::*;
 
-    /// The 32-bit numbers in `bytes` that aren't 0, with their offsets.
+    /// Returns the 32-bit numbers in `bytes` that aren't 0, with their offsets.
     fn numbers(bytes: &[u8]) -> Vec<(usize, u32)> {
         let words = (0..bytes.len()).step_by(4).map(|at| (at, get(bytes, at)));
         words.filter(|(_, number)| *number != 0).collect()
@@ -297,7 +304,7 @@ mod tests {
         assert_eq!(gid_info::uuid(&answer), Some(*b"0123456789abcdef"));
     }
 
-    /// The first entry was recorded on an H200.
+    /// The test's first entry is an answer that was recorded on an H200.
     #[test]
     fn gpus_are_those_in_valid_entries() {
         let mut answer = [0; card_info::SIZE];

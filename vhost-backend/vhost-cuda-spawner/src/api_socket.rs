@@ -1,4 +1,4 @@
-//! A listening socket of the control API, which outlives the broker that serves it.
+//! A listening socket of the control API, which stays open when the broker that serves it exits.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,8 @@ use crate::stand_in::StandIn;
 /// Permissions of the socket.
 const MODE: u32 = 0o660;
 
-/// A socket that may be bound, with the clients that are answered while there is no broker.
+/// One of the control API's sockets, if it is bound, and the clients that the spawner answers while
+/// there is no broker.
 #[derive(Default)]
 pub(crate) struct BoundApiSocket {
     bound: Option<(ApiSocket, BoundSocket)>,
@@ -21,7 +22,8 @@ pub(crate) struct BoundApiSocket {
 }
 
 impl BoundApiSocket {
-    /// Binds the socket, unless it's bound there already, and returns a copy.
+    /// Returns a copy of the socket `wanted`. Binds it first, unless it's already bound with the
+    /// same path and group.
     pub(crate) fn bind(&mut self, wanted: Option<&ApiSocket>) -> Result<OwnedFd, String> {
         let wanted = wanted.ok_or("there is no such socket")?;
         if let Some((_, socket)) = self.bound.as_ref().filter(|(bound, _)| bound == wanted) {
@@ -41,19 +43,22 @@ impl BoundApiSocket {
         *self = Self::default();
     }
 
-    /// Closes the socket unless it's this one. A broker that doesn't want it wouldn't serve it.
+    /// Closes the socket unless it has the path and group of `wanted`, because a new broker with
+    /// another configuration wouldn't serve it.
     pub(crate) fn close_unless(&mut self, wanted: Option<&ApiSocket>) {
         if self.bound.as_ref().map(|(bound, _)| bound) != wanted {
             self.close();
         }
     }
 
-    /// Drops the clients that haven't been answered, because there is a broker again.
+    /// Drops the clients that the spawner hasn't answered. Called when there is a broker again,
+    /// which answers new connections itself.
     pub(crate) fn leave_to_broker(&mut self) {
         self.stand_in = StandIn::default();
     }
 
-    /// Answers clients in place of the broker. `ends_in` says when the sessions end.
+    /// Answers clients in place of the broker. `ends_in` is the time until the spawner ends all
+    /// sessions.
     pub(crate) fn stand_in(&mut self, ends_in: Duration) -> io::Result<()> {
         let Some((_, socket)) = &self.bound else { return Ok(()) };
         self.stand_in.serve(socket.as_fd(), ends_in)

@@ -9,19 +9,20 @@ use host_ipc::spawner::CgroupLimits;
 
 /// The controllers that VMs' limits need.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
-/// The weight of the broker's cgroup, the highest one. The VMs' have the default of 100.
+/// The weight of the broker's cgroup, which is the maximum. The VMs' cgroups have the default
+/// weight, 100.
 const BROKER_WEIGHT: &str = "10000";
 
-/// The parent cgroup, which contains one cgroup per VM, and one for this process and its parent, if
-/// that is the broker. Dropping it removes it.
+/// The parent cgroup, which contains one cgroup per VM, and one cgroup for this process and, if its
+/// parent is the broker, for its parent. Dropping this value removes the parent cgroup.
 pub(crate) struct Cgroups {
-    /// `None` if the host doesn't allow it.
+    /// Directory of the parent cgroup. `None` if the host doesn't allow cgroups.
     base: Option<PathBuf>,
-    /// The processes that move to a child cgroup.
+    /// The processes that `set_up` moves to the child cgroup `broker`.
     movers: BTreeSet<u32>,
     /// The controllers of the VMs' cgroups.
     pub(crate) controllers: Vec<&'static str>,
-    /// Why there are no cgroups, or fewer controllers than usual.
+    /// Why there are no cgroups, or fewer controllers than `CONTROLLERS`.
     pub(crate) why: String,
 }
 
@@ -62,7 +63,7 @@ impl Cgroups {
         cgroups
     }
 
-    /// Creates a VM's cgroup with these limits.
+    /// Creates a VM's cgroup with the given limits.
     pub(crate) fn create(&self, vm: &str, limits: &CgroupLimits) -> Result<VmCgroup, String> {
         let base = self.base.as_ref().ok_or("this host has no cgroups")?;
         let path = base.join(format!("vm-{vm}"));
@@ -70,8 +71,8 @@ impl Cgroups {
         let cgroup = VmCgroup(path);
         cgroup.set(limits)?;
         if self.controllers.contains(&"memory") {
-            // Don't let the VM use swap space: it could fill all of the host's. A kernel without
-            // swap doesn't have this file.
+            // Don't let the VM use swap space, because it could fill all of the host's swap space.
+            // A kernel without swap doesn't have this file.
             let _ = cgroup.write("memory.swap.max", Some(0));
         }
         Ok(cgroup)
@@ -83,7 +84,7 @@ impl VmCgroup {
         &self.0
     }
 
-    /// Sets the limits that are given.
+    /// Sets the limits that aren't `None`.
     pub(crate) fn set(&self, limits: &CgroupLimits) -> Result<(), String> {
         self.write("cpu.max", limits.cpu.as_ref())?;
         self.write("memory.max", limits.memory)?;
@@ -95,20 +96,21 @@ impl VmCgroup {
     }
 }
 
-/// Moves a process into a cgroup. 0 is this process.
+/// Moves a process into a cgroup. The process ID 0 means this process.
 pub(crate) fn add(cgroup: &Path, pid: u32) -> Result<(), String> {
     write(&cgroup.join("cgroup.procs"), &pid.to_string())
 }
 
-/// Creates the parent cgroup with these controllers, and moves processes there.
+/// Creates the parent cgroup with the given controllers, and moves `movers` to a child cgroup of
+/// it.
 fn move_below(
     own: &Path,
     controllers: &[&str],
     movers: &BTreeSet<u32>,
     owner: u32,
 ) -> Result<PathBuf, String> {
-    // A cgroup that contains processes can't delegate controllers, so the processes move to a child
-    // cgroup.
+    // A cgroup that contains processes can't enable controllers for its children (cgroup v2), so
+    // move the processes from `own` to a child of the parent cgroup.
     let base = own.join(format!("virtio-cuda-{owner}"));
     let broker = base.join("broker");
     fs::create_dir_all(&broker).map_err(|error| format!("{}: {error}", broker.display()))?;
@@ -169,7 +171,8 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Writes a value to a file of a cgroup. In a cgroup, only the kernel creates files.
+/// Writes a value to a file of a cgroup. Never creates the file, because only the kernel creates
+/// files in a cgroup.
 fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text)
         .map_err(|error| format!("cannot write '{text}' to {}: {error}", path.display()))
@@ -179,7 +182,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Returns a temporary directory in place of the broker's cgroup, and cgroups below it.
+    /// Returns a temporary directory that simulates the broker's cgroup, and cgroups below it.
     fn host(controllers: &str) -> (tempfile::TempDir, Cgroups) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cgroup.controllers"), controllers).unwrap();

@@ -16,7 +16,8 @@ pub(crate) struct Child {
 
 impl Child {
     pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
-        // Dropping the standard library's value neither ends nor reaps the process.
+        // The standard library's `Child` can be dropped, because dropping it neither kills nor
+        // reaps the process.
         let pid = command.spawn()?.id();
         let pid = Pid::from_raw(pid.cast_signed()).ok_or(io::ErrorKind::InvalidData)?;
         // The child hasn't been reaped, so its process ID can't have been reused.
@@ -43,7 +44,7 @@ impl Child {
         let _ = kill_process(self.pid, Signal::KILL);
     }
 
-    /// Sends a signal to the process group that this process leads.
+    /// Sends a signal to the child's process group, of which the child must be the leader.
     pub(crate) fn signal_group(&self, signal: Signal) {
         let _ = kill_process_group(self.pid, signal);
     }
@@ -57,12 +58,12 @@ impl Child {
 
     /// Waits until the process has exited, and reaps it.
     pub(crate) fn wait(self) {
-        // Signals are blocked, so none interrupts this.
+        // This process blocks signals, so no signal interrupts the wait.
         let _ = waitpid(Some(self.pid), WaitOptions::empty());
     }
 }
 
-/// The descriptor becomes readable when the process has exited.
+/// Returns the pidfd, which becomes readable when the process has exited.
 impl AsFd for Child {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()

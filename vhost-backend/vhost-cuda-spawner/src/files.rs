@@ -1,10 +1,10 @@
-//! The files that the processes of one VM share. They are in memory.
+//! Files in memory that the processes of one VM share.
 //!
 //! Driver libraries share memory between processes through files in /dev/shm, and keep compiled
-//! kernels in a cache. In the jail of a worker, each of these is a file system of its VM, so that
-//! workers of other VMs can't reach the files, and none of them outlive the VM. A worker decides what
-//! is in there, so this process never looks: it has the kernel drop the whole file system, whose
-//! limits bound how long that takes.
+//! kernels in a cache. In a worker's jail, /dev/shm and the cache are two file systems of the
+//! worker's VM, so workers of other VMs can't reach the files, and the files are removed with the
+//! VM. Workers are untrusted and write these files, so this process never reads or walks them. It
+//! makes the kernel free the whole file system. The file system's limits bound how long that takes.
 
 use std::fs::File;
 use std::io;
@@ -16,18 +16,18 @@ use crate::tmpfs::{self, Limits};
 /// The number of files and directories that a VM can share. NVIDIA's driver library has a few for
 /// each process.
 const INODES: u32 = 1 << 16;
-/// The limits of a VM's cache of compiled kernels.
+/// The limits of the file system for a VM's cache of compiled kernels.
 const CACHE: Limits = Limits { size: Some(128 << 20), inodes: 1 << 14 };
 /// The size above which driver libraries remove old entries from the cache.
 pub(crate) const CACHE_MAXSIZE: u32 = 96 << 20;
-/// The limits of each file system that a worker has before it has a VM.
+/// The limits of each file system that a worker uses until it has a VM.
 const WITHOUT_VM: Limits = Limits { size: Some(1 << 24), inodes: 1024 };
 
-/// One thing for each file system that a worker has.
+/// A value for each of the two file systems of a worker.
 pub(crate) struct Each<T> {
-    /// Its /dev/shm.
+    /// The value for the file system at /dev/shm.
     pub(crate) shared: T,
-    /// Its cache of compiled kernels.
+    /// The value for the file system of the cache of compiled kernels.
     pub(crate) cache: T,
 }
 
@@ -43,8 +43,9 @@ struct FileSystem {
     mount: Option<Mount>,
 }
 
-/// The mounts in the jail of a worker that has no VM yet. The VM's file systems are later mounted
-/// over them. They are in no namespace until the worker adds them to its own.
+/// The mounts in the jail of a worker that has no VM yet. When the worker gets a VM, the VM's file
+/// systems are mounted over these mounts. The mounts are in no mount namespace until the worker
+/// adds them to its namespace.
 pub(crate) struct Places(Each<OwnedFd>);
 
 impl<T> Each<T> {
@@ -69,15 +70,16 @@ impl FileSystem {
 }
 
 impl VmFiles {
-    /// `memory` is the limit in bytes of the VM's cgroup. The kernel charges files in memory to the
-    /// cgroup of the process that writes them.
+    /// Creates no file system yet. `memory`, the memory limit of the VM's cgroup in bytes, also
+    /// limits the size of /dev/shm, because the kernel charges files in memory to the cgroup of the
+    /// process that writes them.
     pub(crate) fn new(mounts: &Mounts, uid: Option<u32>, memory: Option<u64>) -> Self {
         let new = |limits| FileSystem { mounts: mounts.clone(), uid, limits, mount: None };
         let shared = Limits { size: memory, inodes: INODES };
         Self(Each { shared: new(shared), cache: new(CACHE) })
     }
 
-    /// Returns mounts for a process that is about to be started.
+    /// Returns mounts of the VM's file systems for a worker that is about to be started.
     pub(crate) fn for_process(&mut self) -> io::Result<Each<OwnedFd>> {
         self.0.try_map(|files| files.mount()?.duplicate())
     }
@@ -91,7 +93,7 @@ impl VmFiles {
         self.0.cache.mount()?.add_over(cache, namespace)
     }
 
-    /// Changes the limit of the VM's cgroup.
+    /// Changes the size limit of /dev/shm to the new memory limit of the VM's cgroup.
     pub(crate) fn resize(&mut self, memory: u64) -> io::Result<()> {
         let shared = &mut self.0.shared;
         shared.limits.size = Some(memory);
@@ -105,8 +107,8 @@ impl VmFiles {
 }
 
 impl Places {
-    /// Creates mounts for a worker that has no VM yet, and second descriptors of them, which the
-    /// worker gets.
+    /// Creates mounts for a worker that has no VM yet, and returns a second descriptor of each,
+    /// which the worker inherits.
     pub(crate) fn create() -> io::Result<(Self, Each<OwnedFd>)> {
         let create = || tmpfs::create(None, c"0755", &WITHOUT_VM);
         let mut mounts = Each { shared: create()?, cache: create()? };
@@ -129,11 +131,13 @@ mod tests {
 
     use super::*;
 
-    /// The user of the VM, which is among the options of its mount.
+    /// The user ID of the test's VM. It appears in the mount options of the VM's file systems, so
+    /// [`visible`] can find them.
     const UID: u32 = 0x7e00_abcd;
     const MIB: u64 = 1 << 20;
 
-    /// Returns a VM's files, unless this isn't root, which can't mount anything.
+    /// Returns a VM's files. Returns `None` without root, because other users can't mount file
+    /// systems.
     fn files(memory: u64) -> Option<VmFiles> {
         if !is_root() {
             eprintln!("skipped: not root");
@@ -166,7 +170,7 @@ mod tests {
         assert_eq!(write(2 * MIB).unwrap_err().kind(), ErrorKind::StorageFull);
         files.resize(2 * MIB).unwrap();
         write(2 * MIB).unwrap();
-        // There is more in it.
+        // Reducing the limit fails, because the file is larger than 1 MiB.
         assert!(files.resize(MIB).is_err());
         let created = (0..100_000).map(|file| File::create(within(&mount, &file.to_string())));
         let error = created.filter_map(Result::err).next().unwrap();
@@ -191,7 +195,7 @@ mod tests {
         assert_eq!(count(&files.for_process().unwrap().shared), 1, "all processes share it");
     }
 
-    /// Returns the number of mounts of VMs that this thread sees.
+    /// Returns the number of mounts of the VM's file systems in this thread's mount namespace.
     fn visible() -> usize {
         let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
         mounts.lines().filter(|line| line.contains(&format!("uid={UID}"))).count()
@@ -204,13 +208,14 @@ mod tests {
         assert_eq!(visible(), 0);
     }
 
-    /// Calls a function with the thread ID of a thread that has put mounts in its own mount
-    /// namespace. Returns what is in there afterwards, and the number of mounts of VMs in the
-    /// namespace.
+    /// Starts a thread with its own mount namespace, which mounts `mounts` there, and calls `call`
+    /// with the thread's ID. Returns the names of the files in these mounts after the call, and the
+    /// number of the VM's mounts in that namespace.
     fn in_another_namespace(mounts: Each<OwnedFd>, call: impl FnOnce(u32)) -> (Vec<String>, usize) {
         let ((there, is_there), (done, is_done)) = (channel(), channel());
         let worker = std::thread::spawn(move || {
-            // SAFETY: the flags don't include FILES.
+            // SAFETY: the flags don't include FILES, so the threads still share the table of
+            // descriptors.
             unsafe { unshare_unsafe(UnshareFlags::NEWNS).unwrap() };
             let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
             mount_change("/", private).unwrap();
@@ -240,19 +245,20 @@ mod tests {
         let (places, theirs) = Places::create().unwrap();
         let found = in_another_namespace(theirs, |pid| files.give(pid, places).unwrap());
         assert_eq!(found, (vec!["shared".to_owned(), "cached".to_owned()], 2));
-        // A worker that hasn't entered its jail yet has the host's mount namespace, as this process
-        // has. The mounts in `places` aren't in that namespace, so the host doesn't see the VM's
-        // files. Linux reports this as an error before 6.15, and as success from then on.
+        // A worker that hasn't entered its jail yet is in the host's mount namespace, which this
+        // process simulates. The mounts in `places` aren't in that namespace, so the VM's files
+        // must not appear on the host. `give` fails before Linux 6.15, and succeeds from 6.15 on.
         let (places, _theirs) = Places::create().unwrap();
         let _ = files.give(std::process::id(), places);
         assert_eq!(visible(), 0);
-        // Another worker's places.
+        // Giving the process places that belong to another worker must fail.
         let (places, theirs) = Places::create().unwrap();
         let found = in_another_namespace(theirs, |_| {
             assert!(files.give(std::process::id(), places).is_err());
         });
         assert_eq!(found, (Vec::new(), 0));
-        // After an error, the thread for mounts is in its own namespace.
+        // After the error, the thread for mounts has returned to its own namespace, so it still
+        // works.
         assert_eq!(count(&files.for_process().unwrap().shared), 1);
     }
 

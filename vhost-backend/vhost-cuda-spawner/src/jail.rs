@@ -1,4 +1,5 @@
-//! The jail of workers: what the spawner gives to a worker that enters one.
+//! The spawner's part of the workers' jail: the PID namespace, the mounts, and the arguments of a
+//! worker that enters the jail.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,7 +13,7 @@ use crate::files::{CACHE_MAXSIZE, Each, VmFiles};
 use crate::mounts::Mounts;
 use crate::pid_namespace::PidNamespace;
 
-/// The jail of all workers.
+/// The resources for workers' jails, which all workers share.
 pub(crate) struct Jail {
     mounts: Mounts,
     processes: PidNamespace,
@@ -32,20 +33,21 @@ impl Jail {
         Ok(Self { mounts, processes })
     }
 
-    /// Calls `start`, which starts a process, and has it created in the workers' PID namespace.
+    /// Calls `start`. The process that it starts is created in the workers' PID namespace.
     pub(crate) fn start<T>(&mut self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.processes.start(start)
     }
 
-    /// Returns the files of a VM whose processes run as this user in a cgroup with this limit in
-    /// bytes.
+    /// Returns the files of a VM whose processes run as user `uid`, in a cgroup with a memory limit
+    /// of `memory` bytes.
     pub(crate) fn files_of(&self, uid: Option<u32>, memory: Option<u64>) -> VmFiles {
         VmFiles::new(&self.mounts, uid, memory)
     }
 }
 
-/// Adds the arguments that make a worker enter the jail with these devices and these mounts, which
-/// it inherits, and the environment variables with which NVIDIA's driver library finds the cache.
+/// Adds the arguments that make a worker enter the jail with the given devices, and with `mounts`,
+/// whose descriptors it inherits. Also adds the environment variables that give NVIDIA's driver
+/// library the path of the cache.
 pub(crate) fn add_arguments(command: &mut Command, devices: &[PathBuf], mounts: &Each<OwnedFd>) {
     command.arg("--jail").arg("--shared-fd").arg(mounts.shared.as_raw_fd().to_string());
     command.arg("--cache-fd").arg(mounts.cache.as_raw_fd().to_string());

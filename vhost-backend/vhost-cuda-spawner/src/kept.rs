@@ -1,4 +1,5 @@
-//! Copies of the broker's descriptors, which the spawner keeps for a broker that takes its place.
+//! Copies of the broker's descriptors, which the spawner keeps for a broker that takes over after
+//! the current one.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,13 +7,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use host_ipc::apart;
 use host_ipc::spawner::Kept;
 
-/// The descriptors that are kept with one process.
+/// The descriptors that are kept for one process.
 #[derive(Default)]
 pub(crate) struct KeptFds(BTreeMap<Kept, Vec<OwnedFd>>);
 
 impl KeptFds {
-    /// Keeps a set of descriptors, in place of the earlier one. A set with a wrong number of
-    /// descriptors isn't kept.
+    /// Keeps a set of descriptors, and closes the set's earlier descriptors. A set with a wrong
+    /// number of descriptors isn't kept.
     pub(crate) fn keep(&mut self, what: Kept, fds: Vec<OwnedFd>) {
         match fds.len() == what.count() {
             true => apart::close(self.0.insert(what, fds).into_iter().flatten()),
@@ -30,7 +31,7 @@ impl KeptFds {
         self.0.get(&what).map(Vec::as_slice)
     }
 
-    /// Returns the sets, and the descriptors in all of them.
+    /// Returns the sets that are kept, and the descriptors of all of them in the same order.
     pub(crate) fn all(&self) -> (Vec<Kept>, Vec<BorrowedFd<'_>>) {
         let fds = self.0.values().flatten().map(OwnedFd::as_fd);
         (self.0.keys().copied().collect(), fds.collect())
@@ -38,8 +39,7 @@ impl KeptFds {
 }
 
 impl Drop for KeptFds {
-    /// Closes the descriptors on another thread: for sockets to untrusted processes, closing may
-    /// block.
+    /// Closes the descriptors on another thread: closing sockets to untrusted processes may block.
     fn drop(&mut self) {
         apart::close(std::mem::take(&mut self.0).into_values().flatten());
     }

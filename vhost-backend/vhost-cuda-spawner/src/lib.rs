@@ -1,13 +1,13 @@
 //! The spawner keeps the privileges of the broker, `vcudad`, which drops them after it has started
-//! this process. It starts the VMs' processes, and creates their cgroups, sockets and shared
-//! memory.
+//! this process. The spawner starts the VMs' processes, and creates their cgroups, sockets and
+//! shared memory.
 //!
-//! Somebody who has taken over the broker can send any request. So each one is checked here: only
-//! fixed programs are started, with users that belong to VMs; sockets can be only in the
-//! directories that the configuration file permits; and the number of processes is limited. The
-//! broker passes on what the configuration file permits before anybody else can talk to it, and
-//! then seals it. A broker that connects later is started by root, too, and passes on its own
-//! configuration file's permissions. The processes that run already aren't affected.
+//! A compromised broker can send any request, so the spawner checks each one: it starts only fixed
+//! programs, as users that belong to VMs; it creates sockets only in the directories that the
+//! configuration file permits; and it limits the number of processes. The broker sends the
+//! permissions from the configuration file before it handles any other input, and then seals them.
+//! Only root can start a broker that connects later. Such a broker sends the permissions from its
+//! own configuration file, which don't affect processes that are already running.
 //!
 //! | module | contents |
 //! |---|---|
@@ -19,16 +19,17 @@
 //! | `programs` | the programs and their arguments |
 //! | `processes`, `child` | the running processes |
 //! | `kept` | copies of the broker's descriptors |
-//! | `start` | starting a process |
+//! | `start` | starting a process without being delayed by it |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
-//! | `vms`, `cgroup`, `socket`, `files` | what each VM has |
+//! | `vms`, `cgroup`, `socket`, `files` | each VM's cgroup, socket, and files |
 //! | `mounts`, `tmpfs` | mounts without a path on the host |
 //! | `mps`, `mps_client` | MPS daemons; the workers that are their clients |
 //!
 //! This process has one thread, apart from those that close descriptors and mount file systems, and
-//! never waits for another process or for the disk. If the broker has started it, it ends with the broker, and with it
-//! everything that it has started or created. Otherwise, it listens on a socket, and processes
-//! continue while there is no broker for a short time.
+//! never waits for another process or for the disk. If the broker has started this process, it
+//! exits with the broker, after it has ended all processes and removed everything that it has
+//! created. If the broker hasn't started it, it listens on a socket, and the processes continue to
+//! run if there is no broker for a short time.
 
 mod api_socket;
 mod cgroup;

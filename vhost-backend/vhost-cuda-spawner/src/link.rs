@@ -1,5 +1,5 @@
-//! The connection to the broker. Either the broker has started this process, which ends with it, or
-//! brokers connect to a socket, one after another.
+//! The connection to the broker. Either the broker has started this process, and it exits with that
+//! broker, or brokers connect to a socket, one after another.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,17 +13,17 @@ use host_ipc::spawner::{PROTOCOL, Welcome};
 use host_ipc::{process, seqpacket};
 use rustix::net::sockopt::socket_peercred;
 
-/// If there has been no broker for this long, the workers' gates are closed, so that no more GPU
-/// work starts. A broker that is only being restarted is back earlier.
+/// Time without a broker after which the spawner closes the workers' gates, so that no more GPU
+/// work starts. A broker that is only being restarted connects again before that.
 const GATES: Duration = Duration::from_secs(1);
 /// Permissions of the socket: only this process's user may connect.
 const MODE: u32 = 0o600;
 
 /// This process's ends of the sockets to a broker.
 pub(crate) struct Broker {
-    /// For requests and their answers.
+    /// This process's end of the socket for requests and their answers.
     pub(crate) calls: OwnedFd,
-    /// For events. Non-blocking.
+    /// This process's end of the socket for events. Non-blocking.
     pub(crate) events: OwnedFd,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct Callers {
     listener: UnixListener,
     _file: SocketFile,
     signals: Signals,
-    /// If there has been no broker for this long, all processes end.
+    /// Time without a broker after which the spawner ends all processes.
     limit: Duration,
 }
 
-/// A step that is due because there is no broker.
+/// A step that the spawner takes because there is no broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     CloseGates,
@@ -48,20 +48,21 @@ pub(crate) struct Link {
     pub(crate) broker: Option<Broker>,
     /// `None` if the broker has started this process.
     pub(crate) callers: Option<Callers>,
-    /// When the last broker left, and the step that is due next. `None` while a broker is
-    /// connected, before the first one connects, and after all steps.
+    /// When the last broker disconnected, and the next step that the spawner takes because of that.
+    /// `None` while a broker is connected, before the first one connects, and after all steps.
     absence: Option<(Instant, Due)>,
 }
 
 impl Link {
-    /// The connection to the broker that has started this process.
+    /// Creates the connection to the broker that has started this process.
     pub(crate) fn to_parent(calls: OwnedFd, events: OwnedFd) -> io::Result<Self> {
         process::block_signals();
         process::set_nonblocking(&events)?;
         Ok(Self { broker: Some(Broker { calls, events }), callers: None, absence: None })
     }
 
-    /// Listens for brokers on a socket. If there is none for `limit`, all processes end.
+    /// Listens for brokers on a socket. After `limit` without a broker, [`Self::take_due`] returns
+    /// [`Due::EndAll`].
     pub(crate) fn listen(path: &Path, limit: Duration) -> Result<Self, String> {
         process::block_signals();
         let signals = Signals::catch(&[libc::SIGTERM, libc::SIGINT]);
@@ -72,8 +73,8 @@ impl Link {
         Ok(Self { broker: None, callers: Some(callers), absence: None })
     }
 
-    /// Accepts a broker, in place of the one that is connected, if there is one. Returns true if it
-    /// did.
+    /// Accepts a broker, which replaces the connected broker, if there is one. Returns true if a
+    /// broker was accepted.
     pub(crate) fn accept(&mut self, is_root: bool, library: Option<PathBuf>) -> bool {
         let Some(callers) = &self.callers else { return false };
         match callers.accept(Welcome { protocol: PROTOCOL, is_root, library }) {
@@ -92,7 +93,7 @@ impl Link {
         false
     }
 
-    /// Closes the sockets to a broker that has left.
+    /// Closes the sockets to a broker that has disconnected.
     pub(crate) fn leave(&mut self) {
         self.broker = None;
         self.absence = Some((Instant::now(), Due::CloseGates));
@@ -107,18 +108,20 @@ impl Link {
         })
     }
 
-    /// Returns how long it takes until [`Self::take_due`] returns something, if it will.
+    /// Returns the time until [`Self::take_due`] will return a step. Returns `None` if no step is
+    /// scheduled.
     pub(crate) fn due_in(&self) -> Option<Duration> {
         self.due_at().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns the time until the spawner ends everything. Returns `None` until the broker has been
-    /// absent for longer than a restart takes.
+    /// Returns the time until the spawner ends all processes. Returns `None` until it has closed
+    /// the gates, because before that, the broker may only be restarting.
     pub(crate) fn ends_in(&self) -> Option<Duration> {
         self.due_in().filter(|_| matches!(self.absence, Some((_, Due::EndAll))))
     }
 
-    /// Returns the step that is due because there is no broker, if one is.
+    /// Returns the step that the spawner must take now because there is no broker, if there is one,
+    /// and schedules the next step.
     pub(crate) fn take_due(&mut self) -> Option<Due> {
         if self.due_at()? > Instant::now() {
             return None;
@@ -152,7 +155,8 @@ impl Callers {
     }
 }
 
-/// Refuses other users than this process's, even if somebody has changed the socket's permissions.
+/// Returns an error unless the peer runs as this process's user. This doesn't rely on the socket's
+/// permissions, which somebody may have changed.
 fn check_user(stream: &UnixStream) -> io::Result<()> {
     let (peer, own) = (socket_peercred(stream)?.uid, rustix::process::geteuid());
     match peer == own {
@@ -170,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let mut link = Link::listen(&path, Duration::ZERO).unwrap();
-        // The first broker may take any time to connect.
+        // No step is scheduled before the first broker connects, however long that takes.
         assert_eq!((link.due_in(), link.take_due()), (None, None));
         link.leave();
         assert_eq!(link.ends_in(), None, "it may be back soon");

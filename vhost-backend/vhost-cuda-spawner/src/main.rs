@@ -1,4 +1,5 @@
-//! The spawner process, which keeps the privileges of vcudad. vcudad starts it, or connects to it.
+//! The spawner process, which keeps the privileges of vcudad. vcudad either starts it or connects
+//! to it.
 
 use std::os::fd::RawFd;
 use std::path::PathBuf;

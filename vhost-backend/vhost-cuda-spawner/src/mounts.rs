@@ -1,14 +1,16 @@
-//! Mounts that no path on the host leads to.
+//! Mounts that aren't reachable by any path on the host.
 //!
 //! The kernel duplicates a mount only in the mount namespace that contains it (before Linux 6.15),
 //! and adds a mount to another namespace only for a thread that is in that namespace. So a thread
-//! of this process has a mount namespace that contains nothing but these mounts, and enters other
-//! namespaces to add mounts there. The rest of this process stays in the host's. When this process
-//! ends, even if it's killed, the kernel removes the namespace with all its mounts.
+//! of this process has a mount namespace that contains only these mounts, and temporarily enters
+//! other namespaces to add mounts there. This process's other threads stay in the host's mount
+//! namespace. When this process ends, even if it's killed, the kernel removes the namespace with
+//! all its mounts.
 //!
-//! The thread has a table of descriptors of its own, too. If it shared this process's table, then
-//! after a SIGKILL, the VMs' sockets could stay open until this thread has ended, although the
-//! device processes, which end with the thread that started them, are already gone.
+//! The thread also has its own table of descriptors. If it shared the table of the process's other
+//! threads, then after a SIGKILL the VMs' sockets could stay open until this thread has exited. The
+//! device processes would already have exited by then, because they exit with the thread that
+//! started them.
 
 use std::collections::HashMap;
 use std::fs::{DirBuilder, File};
@@ -35,61 +37,64 @@ use crate::tmpfs::{self, Limits};
 
 /// The mount namespace that this thread is in when the path is opened.
 const OWN: &str = "/proc/thread-self/ns/mnt";
-/// Where the thread first mounts the file system that becomes its root. Every host has this
-/// directory, and nobody else sees the mount.
+/// Where the thread mounts the file system that then becomes its root. Every host has this
+/// directory, and other threads and processes don't see the mount.
 const NEW: &str = "/tmp";
 /// The limits of the thread's root file system, which contains a directory for each mount.
 const ROOT: Limits = Limits { size: Some(1 << 20), inodes: 16 * 1024 };
 /// The number of the socket in the thread's table of descriptors, after the standard streams.
 const SOCKET: RawFd = 3;
 
-/// Work for the thread. The number is that of a mount.
+/// A request to the thread. The first field of each variant is the number of a mount.
 #[derive(Serialize, Deserialize)]
 enum Request {
-    /// Add the mount of a new file system, which comes with the request.
+    /// Add the mount of a new file system. The request carries the mount's descriptor.
     Add(u64),
-    /// Return another mount of the file system, which isn't in a namespace yet.
+    /// Return another mount of the file system, which isn't in a mount namespace yet.
     Duplicate(u64),
-    /// Mount the file system over a mount in a namespace. Both come with the request.
+    /// Mount the file system over a mount in another mount namespace. The request carries the
+    /// descriptors of that mount and of the namespace.
     AddOver(u64),
     /// Change the size limit of the file system.
     Resize(u64, u64),
-    /// Remove the mount. There is no answer.
+    /// Remove the mount. The thread doesn't answer this request.
     Remove(u64),
 }
 
-/// The error number, if there is one.
+/// The error number if the request failed.
 type Answer = Option<i32>;
 
-/// The mount namespace. Dropping the last copy ends it.
+/// A handle of the mount namespace. When the last copy is dropped, the thread exits, and the kernel
+/// removes the namespace.
 #[derive(Clone)]
 pub(crate) struct Mounts(Arc<Mutex<Client>>);
 
 /// The end of the socket that the rest of this process uses to send requests to the thread.
 struct Client {
     socket: OwnedFd,
-    /// The number of the next mount.
+    /// The number that the next mount will get.
     next: u64,
 }
 
-/// The thread's place.
+/// The state of the thread that has the mount namespace.
 struct Place {
-    /// Its mount namespace.
+    /// The thread's own mount namespace.
     own: File,
-    /// Whether it's in another one.
+    /// Whether the thread is in another mount namespace.
     is_away: bool,
     mounts: HashMap<u64, OwnedFd>,
     closer: Sender<Apart>,
 }
 
-/// A mount in the namespace. Dropping it removes it. Its file system ends once no process uses it.
+/// A mount in the thread's namespace. Dropping it removes the mount. The kernel frees the file
+/// system once no process uses it.
 pub(crate) struct Mount {
     number: u64,
     mounts: Mounts,
 }
 
 impl Mounts {
-    /// Creates the namespace. If that fails, also returns which feature of the host was used.
+    /// Creates the namespace. On an error, also returns the feature of the host that failed.
     pub(crate) fn create() -> Result<Self, (Feature, io::Error)> {
         let mounts = |error| (Feature::Mounts, error);
         let (socket, theirs) = seqpacket::pair().map_err(mounts)?;
@@ -108,7 +113,7 @@ impl Mounts {
         });
         thread.map_err(mounts)?;
         let started = started.recv().map_err(|_| mounts(ended()));
-        // The thread has a copy by now.
+        // The thread has its own copy of this end by now.
         drop(theirs);
         started??;
         Ok(Self(Arc::new(Mutex::new(Client { socket, next: 0 }))))
@@ -119,8 +124,8 @@ impl Mounts {
         work(&mut client)
     }
 
-    /// Has the thread do something, and waits for the result. All of it takes a short time, whatever
-    /// is in the file systems.
+    /// Sends a request to the thread, and waits for the result. Each request takes a short time,
+    /// regardless of the contents of the file systems.
     fn call(&self, request: &Request, fds: &[BorrowedFd<'_>]) -> io::Result<Vec<OwnedFd>> {
         self.with(|client| client.call(request, fds))
     }
@@ -149,21 +154,24 @@ impl Client {
     }
 }
 
-/// Gives this thread a table of descriptors of its own that contains only the standard streams and
-/// this socket, which is returned.
+/// Gives this thread its own table of descriptors, which contains only the standard streams and the
+/// given socket. Returns the socket's new descriptor.
 fn separate_descriptors(socket: RawFd) -> io::Result<OwnedFd> {
     let check = |result| if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
-    // SAFETY: the thread has just been started. It owns no descriptor, and from here on, it uses only
-    // those that it opens, and the copy of the socket.
+    // SAFETY: the thread has just been started, so no code on it owns a descriptor of the old
+    // table. From here on, the thread uses only descriptors that it opens in the new table, and the
+    // copy of the socket.
     unsafe { unshare_unsafe(UnshareFlags::FILES)? };
     if socket != SOCKET {
-        // SAFETY: the descriptor that this closes in this thread's table belongs to other threads,
-        // and stays open in theirs.
+        // SAFETY: the call may close a descriptor in this thread's table. Its owner is on another
+        // thread, in whose table the descriptor stays open.
         check(unsafe { libc::dup3(socket, SOCKET, libc::O_CLOEXEC) })?;
     }
-    // SAFETY: as above.
+    // SAFETY: the owners of these descriptors are on other threads, in whose table the descriptors
+    // stay open.
     check(unsafe { libc::close_range(SOCKET as u32 + 1, u32::MAX, 0) })?;
-    // SAFETY: it is open in this thread's table, and nothing else in this thread owns it.
+    // SAFETY: the descriptor is open in this thread's table, and no other value on this thread owns
+    // it.
     Ok(unsafe { OwnedFd::from_raw_fd(SOCKET) })
 }
 
@@ -172,7 +180,7 @@ fn ended() -> io::Error {
 }
 
 impl Mount {
-    /// Returns another mount of the file system, which isn't in a namespace yet.
+    /// Returns another mount of the file system, which isn't in a mount namespace yet.
     pub(crate) fn duplicate(&self) -> io::Result<OwnedFd> {
         let fds = self.mounts.call(&Request::Duplicate(self.number), &[])?;
         fds.into_iter().next().ok_or_else(ended)
@@ -192,31 +200,34 @@ impl Mount {
 }
 
 impl Drop for Mount {
-    /// Removes the mount without waiting for that.
+    /// Removes the mount without waiting for the thread.
     fn drop(&mut self) {
-        // If the thread has ended, so has the mount.
+        // Ignore errors: the request fails only if the thread has exited, and the kernel has then
+        // removed the mount.
         let _ = self.mounts.with(|client| client.send(&Request::Remove(self.number), &[]));
     }
 }
 
 impl Place {
-    /// Moves this thread to a mount namespace with nothing in it.
+    /// Moves this thread to a mount namespace that contains only an empty root file system.
     fn enter() -> Result<Self, (Feature, io::Error)> {
         let namespaces = |error: io::Error| (Feature::Namespaces, error);
         let (closer, unused) = channel::<Apart>();
         // The thread that closes unused mounts must not share its root directory with this thread,
-        // because then this one couldn't enter another namespace. So start it before this thread
-        // has a root of its own.
+        // because the kernel doesn't let a thread that shares its root directory enter another
+        // mount namespace. So start it before this thread unshares its root directory.
         std::thread::Builder::new()
             .name("unused-mounts".into())
             .spawn(move || unused.into_iter().for_each(drop))
             .map_err(|error| (Feature::Mounts, error))?;
-        // SAFETY: the flags don't include FILES, so the table of descriptors stays as it is. The root
-        // and the working directory are this thread's own from now on.
+        // SAFETY: the flags don't include FILES, so the table of descriptors stays the same. NEWNS
+        // also unshares this thread's root and working directories, on which no other thread's code
+        // relies.
         unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(|error| namespaces(error.into()))?;
         let own = Self::move_to_new_root().map_err(|error| (Feature::Mounts, error))?;
         let mut place = Self { own, is_away: false, mounts: HashMap::new(), closer };
-        // Check now whether this thread may enter a namespace, not only when a worker waits.
+        // Test now whether this thread may enter a mount namespace. Without this test, an error
+        // would first appear when a worker waits for its mounts.
         let own = place.own.try_clone().map_err(namespaces)?;
         place.visit(own.as_fd(), || Ok(())).map_err(namespaces)?;
         Ok(place)
@@ -224,7 +235,8 @@ impl Place {
 
     /// Handles requests until the other end of the socket is closed.
     fn serve(mut self, socket: &OwnedFd) {
-        // If the thread can't return, it must do nothing in another process's namespace.
+        // Stop if the thread couldn't return to its own namespace, because it must not perform
+        // requests in another process's namespace.
         while !self.is_away
             && let Ok(Some((request, fds))) = seqpacket::receive::<Request>(socket)
         {
@@ -249,14 +261,15 @@ impl Place {
         }
     }
 
-    /// Makes a new file system the root directory of this thread, and the only mount in its namespace,
-    /// which is returned.
+    /// Makes a new file system the root directory of this thread, and the only mount in its
+    /// namespace. Returns the namespace.
     fn move_to_new_root() -> io::Result<File> {
         let own = File::open(OWN)?;
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         move_to(&tmpfs::create(None, c"0700", &ROOT)?, CWD, NEW)?;
         chdir(NEW)?;
-        // This mounts the old root over the new one.
+        // pivot_root with the same directory twice mounts the old root over the new one (see
+        // pivot_root(2)). The next call unmounts the old root.
         pivot_root(".", ".")?;
         unmount(".", UnmountFlags::DETACH)?;
         chdir("/")?;
@@ -298,8 +311,8 @@ impl Place {
         self.visit(theirs.as_fd(), || move_to(&mount, &over, ""))
     }
 
-    /// Whoever closes the last descriptor of a mount has the kernel free all files, which can take
-    /// long, so another thread closes this one.
+    /// Removes a mount. The kernel frees the file system in the thread that closes its last
+    /// descriptor, which can take long. So another thread closes the descriptor.
     fn remove(&mut self, number: u64) {
         let path = path(number);
         if let Err(error) = unmount(&path, UnmountFlags::DETACH) {
@@ -335,8 +348,8 @@ fn move_to(mount: &OwnedFd, over: impl AsFd, path: impl AsRef<Path>) -> io::Resu
 mod tests {
     use super::*;
 
-    /// If the threads had copies of this process's descriptors, these could stay open after the
-    /// thread that started the device processes has ended.
+    /// The module's documentation explains why these threads must not have copies of the process's
+    /// descriptors.
     #[test]
     fn the_threads_have_no_descriptor_of_this_process() {
         if !host_ipc::process::is_root() {
@@ -355,13 +368,14 @@ mod tests {
             if !["mounts", "unused-mounts"].contains(&name.trim()) {
                 continue;
             }
-            // A thread of another test may have ended.
+            // A thread of a test that runs at the same time may have exited.
             let Ok(fds) = task.path().join("fd").read_dir() else { continue };
             let is_file = |fd: PathBuf| fd.read_link().is_ok_and(|to| to == file.path());
             assert!(!fds.map_while(Result::ok).any(|fd| is_file(fd.path())), "{name}");
             checked += 1;
         }
-        // Tests that run at the same time have such threads, too.
+        // There may be more than two, because tests that run at the same time also start such
+        // threads.
         assert!(checked >= 2);
     }
 }

@@ -30,11 +30,12 @@ pub(crate) struct Mps {
     /// The directory that contains the daemons' directories.
     folder: PathBuf,
     daemon: PathBuf,
-    /// The program that prepares a daemon's process. Only tests use another one than this program.
+    /// The program that executes the daemon after its setup (see `start`). In production, this is
+    /// the spawner itself. Tests use another program.
     starter: PathBuf,
     /// The running daemons, by the CUDA_VISIBLE_DEVICES that selects their GPUs.
     running: BTreeMap<String, Daemon>,
-    /// Those that have been told to exit.
+    /// The daemons that were asked to exit and haven't been reaped.
     ending: Vec<Daemon>,
     /// The number that names the next daemon's directory.
     next: u32,
@@ -43,13 +44,13 @@ pub(crate) struct Mps {
 struct Daemon {
     child: Child,
     folder: PathBuf,
-    /// When the daemon is killed, if it was asked to exit.
+    /// Time at which the daemon is killed, if it was asked to exit.
     deadline: Option<Instant>,
 }
 
 impl Mps {
-    /// Starts without daemons. Their directories will be in a directory that only this process's
-    /// user can access.
+    /// Creates an empty set of daemons. Their directories will be in a directory that only this
+    /// process's user can access.
     pub(crate) fn new() -> Self {
         let run = if is_root() {
             PathBuf::from("/run/virtio-cuda")
@@ -64,7 +65,8 @@ impl Mps {
         Self { folder, daemon, starter, running: BTreeMap::new(), ending: Vec::new(), next: 0 }
     }
 
-    /// Returns the pipe directory of the daemon for these GPUs. If it isn't running, starts it.
+    /// Returns the pipe directory of the daemon for the GPUs in `visible`. Starts the daemon if it
+    /// isn't running.
     pub(crate) fn pipe(&mut self, visible: &str) -> Result<PathBuf, String> {
         if let Some(daemon) = self.running.get(visible) {
             if daemon.child.reap().is_none() {
@@ -86,8 +88,8 @@ impl Mps {
         let folder = self.folder.join(self.next.to_string());
         self.next += 1;
         let (pipe, log) = (folder.join("pipe"), folder.join("log"));
-        // Only this process's user may connect to the daemon. A worker connects before it switches
-        // to its VM's user.
+        // Only this process's user may connect to the daemon. This is enough, because a worker
+        // connects before it switches to its VM's user.
         create_private(&self.folder)
             .map_err(|error| format!("cannot create {}: {error}", self.folder.display()))?;
         let _ = std::fs::remove_dir_all(&folder);
@@ -109,18 +111,18 @@ impl Mps {
         Ok(Daemon { child, folder, deadline: None })
     }
 
-    /// Tells the daemons to exit, except those for these GPUs.
+    /// Asks all daemons to exit except those whose GPUs are in `visible`.
     pub(crate) fn retain(&mut self, visible: &[String]) {
         let gone = self.running.extract_if(.., |gpus, _| !visible.contains(gpus));
         self.ending.extend(gone.map(|(_, daemon)| daemon.end()));
     }
 
-    /// Reaps the daemons that have been told to exit, and kills those that take too long.
+    /// Reaps the daemons that were asked to exit, and kills those that take too long.
     pub(crate) fn check_ending(&mut self) {
         let now = Instant::now();
         self.ending.retain(|daemon| {
             if daemon.child.reap().is_some() {
-                // Keep the log.
+                // Remove only the pipe directory. The log stays for the operator.
                 let _ = std::fs::remove_dir_all(daemon.pipe());
                 return false;
             }
@@ -131,14 +133,14 @@ impl Mps {
         });
     }
 
-    /// Returns the descriptors of daemons that have been told to exit.
+    /// Returns the descriptors of daemons that were asked to exit.
     pub(crate) fn ending(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.ending.iter().map(|daemon| daemon.child.as_fd())
     }
 }
 
-/// Creates a directory that only this process's user can access, or checks that it is one. The
-/// directory that contains it may be one in which others can create files, such as /tmp.
+/// Creates a directory that only this process's user can access, or checks that it is one. This is
+/// safe even if other users can create files in the parent directory, such as /tmp.
 fn create_private(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), create_directory)?;
     match DirBuilder::new().mode(0o700).create(path) {
@@ -210,7 +212,7 @@ mod tests {
         assert_eq!(visible, "GPU-a,GPU-b\n");
 
         // Another session on the same GPUs uses the same daemon. A session on other GPUs uses
-        // another one.
+        // another daemon.
         assert_eq!(mps.pipe("GPU-a,GPU-b").unwrap(), pipe);
         assert_ne!(mps.pipe("GPU-b").unwrap(), pipe);
 

@@ -1,4 +1,4 @@
-//! PID namespaces, in which processes can neither see nor signal any process outside.
+//! PID namespaces, whose processes can neither see nor signal processes outside.
 //!
 //! Each device process has its own namespace. All workers share one, because driver libraries
 //! identify processes that share events by their process IDs, and the first process of every
@@ -16,29 +16,32 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 
 use crate::start::THIS_PROGRAM;
 
-/// The argument with which this program holds a namespace.
+/// The command-line argument that makes this program the first process of a PID namespace, to keep
+/// the namespace alive.
 pub const HOLD: &str = "--hold-pid-namespace";
 
-/// The name of the process that holds a namespace.
+/// The name of the process that keeps a namespace alive.
 const NAME: &CStr = c"vcudad-pid-ns";
 
 /// Calls `start`, and makes the process that it starts the first one of a new PID namespace. The
 /// kernel kills all processes of a namespace when its first one exits.
 pub(crate) fn start_in_new<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     and_return(|| {
-        // SAFETY: the flags don't include FILES, so the table of descriptors stays shared.
+        // SAFETY: the flags don't include FILES, so all threads still share the table of
+        // descriptors.
         unsafe { unshare_unsafe(UnshareFlags::NEWPID)? };
         start()
     })
 }
 
-/// Calls `change`, which selects the namespace for this thread's children and starts one, and then
-/// selects the host's namespace again. This thread and all others stay in theirs.
+/// Calls `change`, which selects the PID namespace for this thread's next children and starts a
+/// child. Then selects the host's namespace for later children again. No existing process changes
+/// its namespace.
 fn and_return<T>(change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let host = File::open("/proc/thread-self/ns/pid")?;
     let started = change();
-    // If this fails, this thread's next children aren't created in the host's namespace, but they
-    // don't get more rights than intended.
+    // If this fails, this thread's next children are created in the other namespace instead of the
+    // host's, which gives them fewer rights, not more.
     enter(&host)?;
     started
 }
@@ -61,11 +64,11 @@ impl PidNamespace {
         Ok(Self(Held::create()?))
     }
 
-    /// Calls `start`. The process that it starts is created in the namespace.
+    /// Calls `start`. The process that `start` starts is created in the namespace.
     pub(crate) fn start<T>(&mut self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         if self.0.holder.try_wait()?.is_some() {
-            // Somebody has killed the process that holds the namespace, so the kernel has killed
-            // the others in it.
+            // The namespace's first process has been killed, so the kernel has killed all others in
+            // it. Create another namespace.
             self.0 = Held::create()?;
         }
         and_return(|| {
@@ -99,11 +102,12 @@ impl Drop for Held {
     }
 }
 
-/// Holds a namespace until the spawner ends this process, or exits.
+/// Keeps a PID namespace alive, as its first process, until the spawner kills this process or
+/// exits.
 pub fn hold() -> ExitCode {
     process::unblock_signals();
-    // Name the process: otherwise, tools such as ps show "exe", the last part of the path that was
-    // run.
+    // Name the process, because tools such as ps would show "exe", the last part of the path
+    // /proc/self/exe.
     let _ = rustix::thread::set_name(NAME);
     if process::die_with_parent(process::parent()).is_err() {
         return ExitCode::FAILURE;
@@ -131,7 +135,7 @@ mod tests {
         let started = start_in_new(|| Ok(sees(&mut script())));
         match started {
             Ok(pid) => assert_eq!(pid, "1"),
-            // Without root.
+            // Without root, creating a namespace fails.
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
         }
         assert_ne!(sees(&mut script()), "1");

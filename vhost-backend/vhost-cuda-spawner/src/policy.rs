@@ -1,12 +1,13 @@
-//! The requests that the spawner carries out for the broker. The broker passes on what the
-//! configuration file permits, and then seals the policy: from then on, the broker isn't trusted.
+//! Decides which of the broker's requests the spawner carries out. The broker sends the permissions
+//! from the configuration file, and then seals the policy. From then on, the spawner treats the
+//! broker as untrusted.
 
 use std::path::{Component, Path, PathBuf};
 
 use control_api::{PERMITTED_ENV, check_name};
 use host_ipc::spawner::{CgroupLimits, NewVm, Permit, VM_UIDS};
 
-/// Maximum number of processes that run at once, without those of MPS.
+/// Maximum number of processes that run at once, not including MPS daemons.
 pub(crate) const MAX_PROCESSES: usize = 16_384;
 
 /// Devices through which NVIDIA's libraries reach the kernel driver, on Linux and on WSL.
@@ -14,28 +15,28 @@ const CONTROL_DEVICES: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/d
 /// The directory of the device files of MIG slices.
 const CAPABILITIES: &str = "/dev/nvidia-caps";
 
-/// A socket of the control API.
+/// The path and group of a socket of the control API.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ApiSocket {
     pub(crate) path: PathBuf,
     pub(crate) group: Option<u32>,
 }
 
-/// What is permitted. Nothing is by default.
+/// The permissions. By default, nothing is permitted.
 #[derive(Default)]
 pub(crate) struct Policy {
     socket_folders: Vec<PathBuf>,
     sockets: Vec<PathBuf>,
     uids: Vec<u32>,
     pub(crate) control: Option<ApiSocket>,
-    /// The socket that is only for reading.
+    /// The control API's read socket, which accepts only requests that change nothing.
     pub(crate) read: Option<ApiSocket>,
-    /// The driver library, once the policy is sealed.
+    /// The driver library that workers load. `None` until the policy is sealed.
     library: Option<PathBuf>,
 }
 
 impl Policy {
-    /// Permits something, unless the policy is sealed.
+    /// Adds a permission. Fails if the policy is sealed.
     pub(crate) fn permit(&mut self, permit: Permit) -> Result<(), String> {
         self.check_open()?;
         match permit {
@@ -48,7 +49,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Seals the policy.
+    /// Seals the policy: fixes the driver library, and allows no more permissions.
     pub(crate) fn seal(&mut self, library: PathBuf) -> Result<(), String> {
         self.check_open()?;
         self.library = Some(library);
@@ -67,7 +68,7 @@ impl Policy {
         self.library.as_deref().ok_or_else(|| "there is no driver library yet".into())
     }
 
-    /// Checks whether this library may be probed.
+    /// Checks whether the policy permits probing a library.
     pub(crate) fn check_probe(&self, library: &Path) -> Result<(), String> {
         match &self.library {
             Some(sealed) if sealed != library => Err("it is not the driver library".into()),
@@ -80,8 +81,8 @@ impl Policy {
         &self.uids
     }
 
-    /// Checks a VM that is about to be added. `is_root` is true if the VM's processes will run as
-    /// its user.
+    /// Checks a VM that is about to be added. `is_root` is true if the spawner runs as root, so
+    /// that the VM's processes run as the VM's user.
     pub(crate) fn check_vm(&self, vm: &NewVm, is_root: bool) -> Result<(), String> {
         // The name becomes part of the names of files.
         check_name(&vm.name).map_err(|error| error.to_string())?;
@@ -106,7 +107,8 @@ impl Policy {
             && path
                 .components()
                 .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-        // A path that ends with a slash has the same components as one that doesn't.
+        // A path with a slash at the end is treated as the same path without it, because `Path`
+        // ignores the slash.
         let folder = path.file_name().and_then(|_| path.parent());
         let is_in =
             folder.is_some_and(|folder| self.socket_folders.iter().any(|one| one == folder));
@@ -154,7 +156,7 @@ pub(crate) fn check_devices(devices: &[PathBuf]) -> Result<(), String> {
     }
 }
 
-/// Checks a CUDA_VISIBLE_DEVICES.
+/// Checks a value for CUDA_VISIBLE_DEVICES.
 pub(crate) fn check_visible(visible: &str) -> Result<(), String> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_,/.:".contains(&byte);
     match visible.bytes().all(is_part) {

@@ -35,26 +35,28 @@ enum Namespace {
 struct Start<'a> {
     command: Command,
     namespace: Namespace,
-    /// The VM whose cgroup the process starts in.
+    /// The VM in whose cgroup the process starts.
     vm: Option<&'a str>,
-    /// The pipe directory of the MPS daemon for which the process waits.
+    /// The pipe directory of the MPS daemon that must be ready before the process executes its
+    /// program.
     pipe: Option<PathBuf>,
     /// The file systems that a worker mounts in its jail.
     mounts: Option<Each<OwnedFd>>,
-    /// If the worker has no VM yet, the same mounts, over which its VM's files are mounted later.
+    /// If the worker has no VM yet, descriptors of the same mounts. When the worker gets a VM, the
+    /// VM's file systems are mounted over these mounts.
     places: Option<Places>,
 }
 
-/// What is needed to start programs.
+/// The parts of the server that starting a program needs.
 pub(crate) struct Parts<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) programs: &'a Programs,
     pub(crate) vms: &'a mut Vms,
     pub(crate) jail: Option<&'a mut Jail>,
     pub(crate) mps: &'a mut Mps,
-    /// The nice value that processes get.
+    /// The nice value of started processes.
     pub(crate) nice: i32,
-    /// Whether processes get users of their own.
+    /// Whether the spawner runs as root, so that processes of a VM run as the VM's user.
     pub(crate) is_root: bool,
 }
 
@@ -64,7 +66,8 @@ pub(crate) struct Process {
     /// How the process ended, if it has been reaped.
     pub(crate) end: Option<End>,
     pub(crate) kept: KeptFds,
-    /// If it's a worker that has no VM yet, the mounts over which its VM's files are mounted later.
+    /// If it's a worker that has no VM yet, the mounts over which the VM's file systems are mounted
+    /// when the worker gets a VM.
     places: Option<Places>,
 }
 
@@ -78,7 +81,7 @@ impl Process {
     }
 }
 
-/// The descriptor becomes readable when the process has exited.
+/// Returns the pidfd, which becomes readable when the process has exited.
 impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.child.as_fd()
@@ -90,7 +93,7 @@ impl AsFd for Process {
 pub(crate) struct Processes(BTreeMap<ProcessId, Process>);
 
 impl Processes {
-    /// Starts a program with these descriptors. Returns its process ID and its pidfd.
+    /// Starts a program with the given descriptors. Returns its process ID and its pidfd.
     pub(crate) fn start(
         &mut self,
         id: ProcessId,
@@ -115,8 +118,9 @@ impl Processes {
         };
         let mut command = preparation.before(&command, THIS_PROGRAM);
         command.stdin(Stdio::null());
-        // No other process inherits these descriptors: only this thread starts programs, and it
-        // closes them before it starts the next one.
+        // Clear close-on-exec, so that the child inherits these descriptors. No other process
+        // inherits them, because only this thread starts programs, and it closes the descriptors
+        // before it starts the next program.
         let connect = || -> io::Result<Option<OwnedFd>> {
             if let Some(Each { shared, cache }) = &mounts {
                 fcntl_setfd(shared, FdFlags::empty())?;
@@ -153,7 +157,7 @@ impl Processes {
         }
     }
 
-    /// Checks that a process with this number can be added if there may be `max` of them.
+    /// Checks that the number `id` isn't in use, and that there are fewer than `max` processes.
     fn check_new(&self, id: ProcessId, max: usize) -> Result<(), String> {
         if self.0.contains_key(&id) {
             return Err(format!("there is a process {id} already"));
@@ -169,7 +173,8 @@ impl Processes {
         self.running(id).map(Child::pid).ok_or_else(|| format!("there is no process {id}"))
     }
 
-    /// Takes the places of the VM's files of a worker that has no VM yet.
+    /// Takes the mounts of a worker that has no VM yet, over which the VM's file systems will be
+    /// mounted.
     pub(crate) fn take_places(&mut self, id: ProcessId) -> Option<Places> {
         self.0.get_mut(&id).and_then(|process| process.places.take())
     }
@@ -236,7 +241,7 @@ impl Processes {
         }
     }
 
-    /// Returns true if there is none.
+    /// Returns true if there is no process.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -250,7 +255,7 @@ impl Processes {
     }
 }
 
-/// Checks a request to start a program.
+/// Checks a request to start a program, and prepares the command.
 fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>, String> {
     let jail = parts.jail.as_deref();
     let start = |command, namespace| {
@@ -258,7 +263,7 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
         Start { command, namespace, vm, pipe, mounts, places }
     };
     let no_mounts = |error: io::Error| format!("cannot create file systems for it: {error}");
-    // In the jail, without a VM.
+    // Starts a worker in the jail that has no VM yet.
     let start_without_vm = |mut command: Command, devices: &[PathBuf]| {
         let (places, mounts) = Places::create().map_err(no_mounts)?;
         add_arguments(&mut command, devices, &mounts);
@@ -313,8 +318,8 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
                     let pipe = parts.mps.pipe(visible)?;
                     command.arg("--mps").envs(client_env(&pipe, *client));
                     // The worker connects to the daemon before it switches to the VM's user: only
-                    // this process's user may connect, and clients of different users can't share a
-                    // server.
+                    // this process's user may connect to the daemon, and clients of different users
+                    // can't share an MPS server.
                     if let Some(uid) = uid {
                         command.arg("--users").arg(format!("{uid}-{uid}"));
                     }
@@ -364,7 +369,7 @@ mod tests {
             rustix::event::poll(&mut fds, Some(&now)).unwrap() > 0
         };
         assert!(is_rung(&chime));
-        // A file that isn't a gate page is left alone.
+        // The broker may pass a file that isn't a gate page. close_gates must ignore it.
         let null = || std::fs::File::open("/dev/null").unwrap().into();
         processes.keep(1, Kept::Scheduler, vec![null(), null(), null()]);
         processes.close_gates();

@@ -1,4 +1,5 @@
-//! The programs that this process starts, with their arguments, environment variables and users.
+//! Commands for the programs that the spawner starts: their arguments, environment variables and
+//! users.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,13 +7,13 @@ use std::process::Command;
 use host_ipc::program::{self, ProgramError};
 use host_ipc::spawner::VM_UIDS;
 
-/// The MPS pipe directory for workers without MPS. With the default directory, they would all
-/// connect to the host's own MPS daemon, if there is one, and share its server.
+/// The MPS pipe directory for workers without MPS. With the default directory, workers would
+/// connect to the host's own MPS daemon, if there is one, and all share its server.
 const NO_DAEMON: &str = "/nonexistent";
-/// The environment variables that any program may need.
+/// The spawner's environment variables that are passed to every program.
 const PASSED: [&str; 3] = ["PATH", "RUST_LOG", "RUST_BACKTRACE"];
 
-/// The paths of the programs, which are in the directory that contains this program.
+/// The paths of the programs, all in the directory of this program.
 pub(crate) struct Programs {
     device: PathBuf,
     worker: PathBuf,
@@ -28,7 +29,7 @@ impl Programs {
         })
     }
 
-    /// Returns a command that starts a device process, which switches to this user.
+    /// Returns a command that starts a device process, which switches to the user `uid`.
     pub(crate) fn device(&self, uid: Option<u32>, jail: bool) -> Command {
         let mut command = command_passing(&self.device, |name| PASSED.contains(&name));
         command.arg("--serve").args(jail.then_some("--jail"));
@@ -42,8 +43,8 @@ impl Programs {
         command_passing(&self.supervisor, |name| PASSED.contains(&name))
     }
 
-    /// Returns a command that starts a worker with this driver library. Of this process's
-    /// environment variables, it passes on only those that a driver library may need.
+    /// Returns a command that starts a worker with the given driver library. The command passes on
+    /// only those of this process's environment variables that a driver library may need.
     pub(crate) fn worker(&self, library: &Path) -> Command {
         let mut command = command_passing(&self.worker, |name| {
             PASSED.contains(&name)
@@ -54,26 +55,29 @@ impl Programs {
         command
     }
 
-    /// Returns a command that starts a worker that will serve a session.
+    /// Returns a command that starts a worker that will serve a session, not only probe the
+    /// library.
     pub(crate) fn serving_worker(&self, library: &Path, visible: &str) -> Command {
         let mut command = self.worker(library);
         command.env("CUDA_VISIBLE_DEVICES", visible).env("CUDA_MPS_PIPE_DIRECTORY", NO_DAEMON);
-        // The driver's cache of compiled kernels would be shared by all VMs. In the jail, each VM has
-        // its own, and this is enabled again.
+        // Disable the driver's cache of compiled kernels, because all VMs would share it. For
+        // workers in the jail, `add_arguments` enables it again, because each VM has its own cache
+        // there.
         command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
         command
     }
 }
 
-/// Adds the argument that names the users one of whom a worker must become when it gets a session.
+/// Adds the argument that lists the permitted users. When a worker gets a session, it must switch
+/// to one of them.
 pub(crate) fn add_users(command: &mut Command, others: &[u32]) {
     let mut users = format!("{}-{}", VM_UIDS.start(), VM_UIDS.end());
     others.iter().for_each(|uid| users += &format!(",{uid}-{uid}"));
     command.arg("--users").arg(users);
 }
 
-/// Returns a command without arguments that gets only those of this process's environment variables
-/// for whose names `passes` returns true.
+/// Returns a command without arguments that passes on only those of this process's environment
+/// variables for whose names `passes` returns true.
 fn command_passing(program: &Path, passes: impl Fn(&str) -> bool) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(std::env::vars().filter(|(name, _)| passes(name)));

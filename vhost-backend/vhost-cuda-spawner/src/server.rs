@@ -24,56 +24,59 @@ use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
 use crate::vms::{Vms, refused};
 
-/// Maximum number of events that wait for the broker to receive them. If there are more, no
-/// requests are received.
+/// Maximum number of events that wait for the broker to receive them. If there are more, the
+/// spawner stops receiving requests until the broker has received some events.
 const MAX_EVENTS: usize = 2 * MAX_PROCESSES;
-/// How often to check on MPS daemons that have been told to exit.
+/// How often to check on MPS daemons that were asked to exit.
 const TICK: Duration = Duration::from_millis(100);
-/// What this process has started and created for the broker. The fields are dropped in this order.
+/// Everything that this process has started and created for the broker. The fields are dropped in
+/// the order of their declaration, so processes end before the things that they use are removed.
 struct Server {
     processes: Processes,
     mps: Mps,
     vms: Vms,
     jail: Option<Jail>,
     control: BoundApiSocket,
-    /// The control API's socket that is only for reading.
+    /// The control API's read socket, which accepts only requests that change nothing.
     read: BoundApiSocket,
     cgroups: Option<Cgroups>,
     policy: Policy,
     programs: Programs,
     nice: i32,
     is_root: bool,
-    /// The process whose number is in the names of directories: the broker if it has started this
-    /// process, or else this process.
+    /// The process ID that is part of the names of directories: the broker's if the broker has
+    /// started this process, or else this process's.
     owner: u32,
     /// Events that the broker hasn't received, with the pidfd that they carry.
     events: VecDeque<(Event, Option<OwnedFd>)>,
-    /// The record with which another broker can continue.
+    /// The broker's record, from which another broker can continue.
     record: Option<OwnedFd>,
 }
 
-/// What there is to do.
+/// The events that the server must handle.
 #[derive(Default)]
 struct Ready {
     /// A process that has exited.
     exited: Option<ProcessId>,
-    /// A broker connects.
+    /// Whether a broker is connecting.
     has_caller: bool,
-    /// This process must end.
+    /// Whether a signal asks this process to exit.
     is_told_to_end: bool,
-    /// A client of the control API waits for an answer, and there is no broker.
+    /// Whether a client of the control API waits for an answer while there is no broker.
     has_client: bool,
 }
 
-/// Serves the broker that has started this process until it closes its socket, and then ends
-/// everything. `calls` and `events` are this process's ends of the two sockets.
+/// Serves the broker that has started this process until it closes its socket, and then ends all
+/// processes and removes everything that was created. `calls` and `events` are this process's ends
+/// of the two sockets.
 pub fn run(calls: OwnedFd, events: OwnedFd) -> io::Result<()> {
     let mut link = Link::to_parent(calls, events)?;
     Server::new(process::parent().unsigned_abs())?.run(&mut link)
 }
 
 /// Serves brokers that connect to the socket at `path`, one after another, until SIGTERM, and then
-/// ends everything. Also ends all processes if there is no broker for `limit`.
+/// ends all processes and removes everything that was created. Also does this if there is no broker
+/// for `limit`.
 pub fn listen(path: &Path, limit: Duration) -> io::Result<()> {
     let link = Link::listen(path, limit);
     let fail = |reason: String| io::Error::other(format!("{}: {reason}", path.display()));
@@ -111,7 +114,8 @@ impl Server {
         self.vms.unbind_all();
         self.processes.end();
         match served {
-            // The broker was killed.
+            // The broker has exited without closing the connection properly, for example because it
+            // was killed.
             Err(error) if [BrokenPipe, ConnectionReset].contains(&error.kind()) => Ok(()),
             served => served,
         }
@@ -136,8 +140,9 @@ impl Server {
                 Ok(true) => {}
                 served if link.callers.is_none() => return served.map(drop),
                 served => {
-                    // Drop the events that the broker hasn't received. The next broker asks for the
-                    // state of all processes, which includes their contents.
+                    // Drop the events that the broker hasn't received. They aren't lost, because
+                    // the next broker requests the state of all processes, which contains the same
+                    // information.
                     self.events.clear();
                     link.leave();
                     let how = served.err().map(|error| format!(": {error}")).unwrap_or_default();
@@ -178,8 +183,8 @@ impl Server {
         Ok(true)
     }
 
-    /// Accepts a broker that root has started. That broker passes on again what its configuration
-    /// file permits.
+    /// Accepts a broker that runs as this process's user. Unseals the policy, because the broker
+    /// first sends the permissions from its configuration file again.
     fn accept(&mut self, link: &mut Link) {
         let library = self.record.as_ref().and(self.policy.library().ok());
         if link.accept(self.is_root, library.map(Path::to_owned)) {
@@ -205,10 +210,10 @@ impl Server {
 
     /// Reaps a process that has exited.
     ///
-    /// This can take long: the kernel removes the process from `/proc`, and while another thread is
-    /// in the middle of removing a part of it, the kernel polls instead of sleeping. That thread
-    /// may need this CPU, so this one gives up its priority meanwhile. This is also why requests
-    /// are served first, and only one process is reaped before the next request.
+    /// Reaping can take long: the kernel removes the process from `/proc`, and while another thread
+    /// is removing a part of that entry, the kernel polls instead of sleeping. The other thread may
+    /// need this CPU, so this thread gives up its priority while it reaps. For the same reason, the
+    /// server handles requests first, and reaps only one process between requests.
     fn reap(&mut self, id: ProcessId) -> Option<Event> {
         process::set_nice(self.nice);
         let event = self.processes.reap(id);
@@ -216,14 +221,14 @@ impl Server {
         event
     }
 
-    /// Waits until there is something to do.
+    /// Waits until there is an event to handle, and returns all current events.
     fn wait(&self, link: &Link) -> io::Result<Ready> {
         let is_full = self.events.len() >= MAX_EVENTS;
         let mut fds = Vec::new();
         if let Some(Broker { calls, events }) = &link.broker {
             fds.extend((!is_full).then(|| PollFd::new(calls, PollFlags::IN)));
             let is_waiting = !self.events.is_empty();
-            // Even without flags, the kernel reports that the broker has closed its end.
+            // Even with empty flags, poll reports that the broker has closed its end.
             let flags = if is_waiting { PollFlags::OUT } else { PollFlags::empty() };
             fds.push(PollFd::new(events, flags));
         }
@@ -319,7 +324,7 @@ impl Server {
         self.events.push_back(event);
     }
 
-    /// Answers with the first process after `after`.
+    /// Sends the answer to NextProcess: the process with the lowest number above `after`.
     fn send_process(&self, calls: &OwnedFd, after: ProcessId) -> io::Result<()> {
         let Some((id, process)) = self.processes.after(after) else {
             return seqpacket::send(calls, &Answer::Done, &[]);
@@ -330,8 +335,8 @@ impl Server {
         seqpacket::send(calls, &answer, &fds)
     }
 
-    /// Carries out a call with these descriptors. Returns the answer, with a descriptor if it carries
-    /// one.
+    /// Carries out a call. `fds` are the descriptors that it carried. Returns the answer, with a
+    /// descriptor if it carries one.
     fn call(
         &mut self,
         call: Call,

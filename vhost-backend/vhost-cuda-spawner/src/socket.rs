@@ -1,4 +1,4 @@
-//! Listening sockets, of which the broker gets copies.
+//! Listening sockets that the spawner creates. The broker gets copies of them.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -9,16 +9,17 @@ use std::path::Path;
 use host_ipc::apart::Apart;
 use host_ipc::listener::{Listener, SocketFile};
 
-/// Creates a directory for sockets, and those that contain it, if they are missing. Whatever the
-/// umask, other users can't create files there.
+/// Creates a directory for sockets, and its missing parent directories. Other users can't create
+/// files there, even with a permissive umask.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
 /// A listening socket. Dropping it removes its file.
 pub(crate) struct BoundSocket {
-    /// Whoever closes the last copy also closes the connections that nobody has accepted, with the
-    /// descriptors in them. A client can make that take as long as it likes, so another thread does.
+    /// The listening socket. Closing its last copy also closes connections that haven't been
+    /// accepted, with the descriptors sent over them. A client can make that take arbitrarily long,
+    /// so `Apart` closes it on another thread.
     listener: Apart,
     _file: SocketFile,
 }

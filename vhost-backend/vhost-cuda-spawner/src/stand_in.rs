@@ -1,6 +1,6 @@
-//! Answers the control API's clients while there is no broker. This process keeps the API's listening
-//! socket for the next broker, so their connections succeed, and otherwise they would wait for an
-//! answer that nobody sends.
+//! Answers the control API's clients while there is no broker. This process keeps the API's
+//! listening socket for the next broker, so clients can connect. Without these answers, they would
+//! wait forever.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,8 +12,8 @@ use host_ipc::process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendFlags, accept, send};
 
-/// Maximum number of clients that have connected and sent no request. The oldest is dropped for
-/// another one, so that they can't keep each other out.
+/// Maximum number of clients that have connected and sent no request. If another client connects,
+/// the oldest one is dropped, so that clients that never send a request can't lock out others.
 const MAX_CLIENTS: usize = 16;
 /// Maximum number of clients accepted before other events get a turn.
 const BATCH: usize = 16;
@@ -21,7 +21,8 @@ const BATCH: usize = 16;
 /// The clients that haven't been answered.
 #[derive(Default)]
 pub(crate) struct StandIn {
-    /// Whatever a client has sent is closed on another thread, because that may take long.
+    /// The clients' sockets. A client may have sent descriptors over its socket that are slow to
+    /// close, so `Apart` closes the sockets on another thread.
     clients: VecDeque<Apart>,
 }
 
@@ -31,10 +32,11 @@ impl StandIn {
         self.clients.iter().map(Apart::as_fd)
     }
 
-    /// Accepts clients, and answers those that have sent a request. `ends_in` says when the sessions
-    /// end. Never waits for a client, and reads nothing from it.
+    /// Accepts clients, and answers those that have sent a request. `ends_in` is the time until the
+    /// spawner ends all sessions. Never blocks because of a client, and reads nothing from clients.
     pub(crate) fn serve(&mut self, listener: BorrowedFd<'_>, ends_in: Duration) -> io::Result<()> {
-        // The broker shares this file description, and has made it non-blocking, too.
+        // This can't disturb the broker, which shares the file description, because it also makes
+        // the socket non-blocking.
         process::set_nonblocking(&listener)?;
         for _ in 0..BATCH {
             let Ok(client) = accept(listener) else { break };
@@ -52,8 +54,8 @@ impl StandIn {
             let has_asked = asked.pop_front() == Some(true);
             if has_asked {
                 let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-                // The socket's buffer is empty and has room for the answer. If the client has gone,
-                // this fails.
+                // The socket's buffer is empty and has room for the answer. Ignore errors: sending
+                // fails only if the client has disconnected.
                 let _ = send(client, answer.as_bytes(), flags);
             }
             !has_asked
@@ -64,7 +66,7 @@ impl StandIn {
 
 /// Returns an error of the control API, as JSON over HTTP.
 fn answer(ends_in: Duration) -> String {
-    // Round up, because the sessions don't end earlier.
+    // Round up, so that the message doesn't announce the end too early.
     let seconds = ends_in.as_millis().div_ceil(1000);
     let body = format!(
         r#"{{"code":"unavailable","message":"vcudad isn't running; the sessions of its VMs end in {seconds} s unless it is started (systemctl start vcudad; if that fails, see journalctl -u vcudad)"}}"#
@@ -92,8 +94,8 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let mut stand_in = StandIn::default();
         stand_in.serve(listener.as_fd(), WAIT).unwrap();
-        // Clients that never send a request don't keep others out, even if there are more than
-        // MAX_CLIENTS.
+        // Clients that never send a request don't lock out others, even if there are more than
+        // MAX_CLIENTS of them.
         let connect = || UnixStream::connect(&path).unwrap();
         let _silent: Vec<UnixStream> = (0..MAX_CLIENTS + 4).map(|_| connect()).collect();
         let mut client = connect();
@@ -114,7 +116,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(stand_in.clients().count(), MAX_CLIENTS - 1);
-        // One that has gone is dropped.
+        // A client that has disconnected is dropped.
         drop(connect());
         stand_in.serve(listener.as_fd(), WAIT).unwrap();
         assert_eq!(stand_in.clients().count(), MAX_CLIENTS - 1);

@@ -1,12 +1,13 @@
-//! Starting a program without being delayed by it.
+//! Starts programs without being delayed by fork or by the disk.
 //!
 //! `fork` copies the mappings of this process, and for each one it waits for a lock of the mapped
 //! file. Every process on the host that starts or exits takes the same locks for the C library, so
 //! `fork` has taken ten seconds on a busy host. `vfork`, which [`Command`] uses if no function has
-//! to run in the child, copies nothing. It waits until the child executes a program, which must
-//! therefore not have to be read from a busy disk. So a child first executes this program, which is
-//! in memory, with [`START`] as its first argument. In the child, this program does what has to be
-//! done before the program that was asked for can run, and then executes it.
+//! to run in the child, copies nothing. But the spawner then waits until the child executes a
+//! program, so that program must not have to be read from a busy disk. So a child first executes
+//! the spawner's own program, which is already in memory, with [`START`] as its first argument. In
+//! the child, that program performs the setup that the requested program needs, and then executes
+//! it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -20,7 +21,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::cgroup;
 use crate::mps_client::wait_ready;
 
-/// The argument with which this program executes another one.
+/// The command-line argument that makes this program execute another program.
 pub const START: &str = "--start";
 /// The path at which a process finds its own program, even after an upgrade has replaced it.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -92,8 +93,8 @@ impl Preparation {
     }
 }
 
-/// Executes a program in place of this one, with the command line after [`START`]. If that fails,
-/// prints the reason.
+/// Performs the setup and executes the program that the command line after [`START`] specifies,
+/// which replaces this program. On an error, prints the reason and returns the exit status.
 pub fn start() -> ExitCode {
     let arguments = std::env::args_os().take(1).chain(std::env::args_os().skip(2));
     let CommandLine { preparation, program } = match exit::parse_from(NAME, arguments) {

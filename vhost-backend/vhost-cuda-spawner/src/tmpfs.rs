@@ -1,4 +1,4 @@
-//! File systems in memory. They have no path on the host until somebody mounts them.
+//! File systems in memory. They have no path until they are mounted.
 
 use std::ffi::CStr;
 use std::io;
@@ -11,15 +11,15 @@ use rustix::mount::{
 
 /// The limits of a file system.
 pub(crate) struct Limits {
-    /// In bytes. `None` means half of the host's memory.
+    /// Maximum size, in bytes. `None` means half of the host's memory.
     pub(crate) size: Option<u64>,
-    /// The number of files and directories. The kernel frees each of them when the file system
-    /// ends.
+    /// Maximum number of files and directories. It also limits the time that the kernel takes to
+    /// free the file system, because it frees each file separately.
     pub(crate) inodes: u32,
 }
 
-/// Creates a file system whose root directory belongs to this user and group. It ends when nothing
-/// refers to it any more.
+/// Creates a file system whose root directory belongs to the user and group `owner`. The kernel
+/// frees it when no mount and no descriptor refers to it.
 pub(crate) fn create(owner: Option<u32>, mode: &CStr, limits: &Limits) -> io::Result<OwnedFd> {
     let context = fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     let set = |key: &CStr, value: u64| fsconfig_set_string(&context, key, value.to_string());
@@ -37,7 +37,7 @@ pub(crate) fn create(owner: Option<u32>, mode: &CStr, limits: &Limits) -> io::Re
     Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-/// Changes the size limit of a file system. Fails if there is more in it.
+/// Changes the size limit of a file system. Fails if the file system contains more than that.
 pub(crate) fn resize(mount: &OwnedFd, size: u64) -> io::Result<()> {
     let flags = FsPickFlags::FSPICK_CLOEXEC | FsPickFlags::FSPICK_EMPTY_PATH;
     let context = fspick(mount, c"", flags)?;

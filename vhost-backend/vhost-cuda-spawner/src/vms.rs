@@ -19,7 +19,7 @@ pub(crate) struct Vm {
     pub(crate) uid: Option<u32>,
     pub(crate) cgroup: Option<VmCgroup>,
     socket: Option<BoundSocket>,
-    /// `None` if workers have no jail.
+    /// The VM's files in memory. `None` if workers have no jail.
     files: Option<VmFiles>,
 }
 
@@ -40,7 +40,8 @@ impl Vms {
         self.0.get_mut(name).ok_or_else(|| unknown(name))
     }
 
-    /// Creates what a VM needs, and returns its listening socket. The policy permits the VM.
+    /// Creates a VM's cgroup and socket, and returns the listening socket. The caller has checked
+    /// that the policy permits the VM.
     pub(crate) fn add(
         &mut self,
         vm: NewVm,
@@ -80,8 +81,8 @@ impl Vms {
         files.resize(memory).map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Moves a process to the VM's cgroup, if there is one, and mounts the VM's files at
-    /// `places`, if the process has some.
+    /// Moves a process to the VM's cgroup, if there is one, and mounts the VM's files at `places`,
+    /// if the process has such mounts.
     pub(crate) fn join(
         &mut self,
         name: &str,
@@ -96,7 +97,7 @@ impl Vms {
         given.map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Returns a VM's files. The jail existed before the VM.
+    /// Returns a VM's files. Fails if the jail didn't exist when the VM was added.
     pub(crate) fn files_of(&mut self, name: &str) -> Result<&mut VmFiles, String> {
         let files = self.get_mut(name)?.files.as_mut();
         files.ok_or_else(|| format!("VM '{name}' has no files for its workers"))
@@ -115,14 +116,14 @@ impl Vms {
         Ok(())
     }
 
-    /// Closes the sockets of all VMs, and removes their files. A VMM that loses its device process
-    /// connects again at once. If a socket that nobody serves any more accepted the connection and
-    /// closed it later, the VMM might give up its device.
+    /// Closes the sockets of all VMs, and removes their files. Called before device processes end,
+    /// because a VMM that loses its device process connects again immediately. If it could connect
+    /// to a socket that is about to be closed, it might give up its device.
     pub(crate) fn unbind_all(&mut self) {
         self.0.values_mut().for_each(|vm| vm.socket = None);
     }
 
-    /// Removes all VMs but these.
+    /// Removes all VMs except the named ones.
     pub(crate) fn retain(&mut self, names: &[String]) {
         self.0.retain(|name, _| names.contains(name));
     }

@@ -1,4 +1,4 @@
-//! Tests of the spawner with a broker that was taken over.
+//! Tests of the spawner with a compromised broker, which sends requests that must be refused.
 
 use std::fs::File;
 use std::io::Write;
@@ -27,7 +27,7 @@ struct Spawner {
 }
 
 impl Spawner {
-    /// Starts a spawner that permits sockets in this directory, and seals it.
+    /// Starts a spawner that permits sockets in `folder`, and seals its policy.
     fn start(folder: &Path) -> Self {
         let mut spawner = Self::unsealed(folder);
         spawner.seal();
@@ -60,7 +60,7 @@ impl Spawner {
         answer
     }
 
-    /// Makes a call. Returns what was refused.
+    /// Makes a call. Returns the part that was refused, if the call fails.
     fn call(&mut self, call: Call) -> Result<(), Part> {
         seqpacket::send(&self.calls, &ToSpawner::Call(call), &[]).unwrap();
         match self.answer() {
@@ -74,7 +74,7 @@ impl Spawner {
         event
     }
 
-    /// Starts a program with these descriptors, and returns the first event.
+    /// Requests the start of a program with the given descriptors, and returns the first event.
     fn start_with(&mut self, program: Program, fds: &[BorrowedFd]) -> Event {
         self.last += 1;
         let id = self.last;
@@ -82,7 +82,7 @@ impl Spawner {
         self.event()
     }
 
-    /// Starts a program that the spawner must refuse.
+    /// Requests the start of a program, and checks that the spawner refuses it.
     fn refuses(&mut self, program: Program) {
         let null = File::open("/dev/null").unwrap();
         let text = format!("{program:?}");
@@ -198,7 +198,7 @@ fn a_program_that_is_not_permitted_is_not_started() {
         visible: None,
         devices: None,
     });
-    // Workers have no jail.
+    // The supervisor exists only if workers have a jail, which this test's spawner hasn't created.
     spawner.refuses(Program::Supervisor);
     spawner.refuses(worker(|_, _, session| session.vm = "b".into()));
     for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "CUDA_MPS_PIPE_DIRECTORY"] {
@@ -208,7 +208,7 @@ fn a_program_that_is_not_permitted_is_not_started() {
     spawner.refuses(worker(|_, devices, _| devices.push("/dev/sda".into())));
     spawner.refuses(worker(|_, devices, _| devices.push("/dev/nvidia0/../mem".into())));
     spawner.refuses(worker(|visible, _, _| visible.push('\0')));
-    // The wrong number of descriptors.
+    // Requests with a wrong number of descriptors are refused.
     let null = File::open("/dev/null").unwrap();
     for count in [0, 1, 3, seqpacket::MAX_FDS] {
         let fds = vec![null.as_fd(); count];
@@ -244,7 +244,7 @@ fn senseless_messages_are_refused_and_others_still_work() {
     let fds = [theirs.as_fd(), null.as_fd()];
     let event = spawner.start_with(Program::Device { vm: "a".into() }, &fds);
     let Event::Started { id, .. } = event else { panic!("{event:?}") };
-    // The same number again.
+    // A second process with the same number is refused.
     spawner.last -= 1;
     let event = spawner.start_with(Program::Device { vm: "a".into() }, &fds);
     assert!(matches!(event, Event::Ended { how: End::NotStarted(_), .. }), "{event:?}");
@@ -272,9 +272,10 @@ fn everything_ends_with_the_broker() {
     drop((ours, theirs));
 }
 
-/// Creates files that earlier versions used in the host's /dev/shm: the paths that this test's
-/// spawner would have used, which any user could take first, and a leftover directory that is
-/// nested so deeply that removing it recursively would overflow the stack.
+/// Creates files in the host's /dev/shm that broke earlier versions, which used /dev/shm: files at
+/// the paths that an earlier version of this test's spawner would have used, which any user could
+/// have created first, and a leftover directory that is nested so deeply that removing it
+/// recursively would overflow the stack.
 struct Planted(Vec<PathBuf>);
 
 impl Planted {
@@ -299,7 +300,7 @@ impl Drop for Planted {
     }
 }
 
-/// Returns the number of files in /dev/shm whose names contain one of these process IDs.
+/// Returns the number of files in /dev/shm whose names end with one of these process IDs.
 fn in_shared_memory(processes: [u32; 2]) -> usize {
     let names = Path::new("/dev/shm").read_dir().unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -307,7 +308,7 @@ fn in_shared_memory(processes: [u32; 2]) -> usize {
     names.filter(is_of).count()
 }
 
-/// Without root, there is no jail.
+/// Needs root, because without root there is no jail.
 #[test]
 fn the_jail_neither_needs_nor_leaves_a_path_in_shared_memory() {
     if !process::is_root() {
@@ -324,7 +325,7 @@ fn the_jail_neither_needs_nor_leaves_a_path_in_shared_memory() {
     let event = spawner.start_with(worker(|_, _, _| ()), &[null.as_fd(); 2]);
     assert!(matches!(event, Event::Started { .. }), "{event:?}");
     assert_eq!(in_shared_memory(processes), planted.0.len());
-    // Killed by SIGKILL.
+    // Dropping the spawner kills it with SIGKILL.
     drop(spawner);
     assert_eq!(in_shared_memory(processes), planted.0.len());
 }
@@ -363,7 +364,7 @@ fn a_client_that_nobody_accepts_cannot_delay_the_end_of_its_socket() {
         let answer = answer.recv_timeout(Duration::from_secs(60)).expect(&text).unwrap().unwrap().0;
         assert!(matches!(answer, Answer::Done), "{text}: {answer:?}");
         assert!(!folder.path().join("a.sock").exists(), "{text}");
-        // This lets the thread finish that is closing the descriptor.
+        // Closing the peer lets the spawner's thread that closes the descriptor finish.
         drop(reader);
         let _ = spawner.call(Call::RemoveVm { vm: "a".into() });
     }

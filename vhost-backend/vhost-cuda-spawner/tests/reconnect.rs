@@ -66,7 +66,7 @@ impl Drop for Spawner {
     }
 }
 
-/// A broker's ends of its sockets.
+/// A broker, with its ends of the sockets to the spawner.
 struct Broker {
     calls: OwnedFd,
     events: OwnedFd,
@@ -110,7 +110,7 @@ fn a_new_connection_starts_without_what_the_earlier_one_was_permitted() {
     assert!(!second.call(Call::AddVm(b())));
     assert!(second.permit(folder) && second.call(Call::Seal { library: LIBRARY.into() }));
     assert!(second.call(Call::AddVm(b())));
-    // The VM that the first broker has added is still there.
+    // The VM that the first broker added still exists.
     assert!(second.call(Call::Listener { vm: "a".into() }) && folder.join("a.sock").exists());
     assert!(second.call(Call::EndAll));
     assert!(!second.call(Call::Listener { vm: "a".into() }) && !folder.join("a.sock").exists());
@@ -131,8 +131,8 @@ fn the_next_broker_gets_processes_descriptors_and_the_record() {
     first.send(&ToSpawner::Keep { id: 7, what: Kept::Scheduler }, &fds);
     first.send(&ToSpawner::Keep { id: 7, what: Kept::Device }, &fds);
     first.send(&ToSpawner::Drop { id: 7, what: Kept::Device }, &[]);
-    // A set with a wrong number of descriptors isn't kept, and neither is one for a process that
-    // doesn't exist.
+    // The spawner doesn't keep a set with a wrong number of descriptors, or a set for a process
+    // that doesn't exist.
     first.send(&ToSpawner::Keep { id: 7, what: Kept::Device }, &fds[..1]);
     first.send(&ToSpawner::Keep { id: 8, what: Kept::Device }, &fds);
     let mut record = tempfile::tempfile().unwrap();

@@ -1,16 +1,16 @@
 //! The ioctls of NVIDIA's devices that workers may make.
 //!
 //! Numbers are those in NVIDIA's open kernel modules (nv_escape.h, nv-ioctl-numbers.h,
-//! nv-ioctl-numa.h, and uvm_ioctl.h). The lists contain what libcuda used on an H200, and what it
-//! may use with other GPUs, several GPUs, or managed memory: calls that concern only objects of the
-//! caller's own clients and its own address space.
+//! nv-ioctl-numa.h, and uvm_ioctl.h). The lists contain the calls that libcuda made on an H200, and
+//! those that it may make with other GPUs, several GPUs, or managed memory. All of them concern
+//! only objects of the caller's own clients, and its own address space.
 //!
-//! Calls of nvidia-uvm are restricted only by their number. They act on the address space of the
-//! calling process, so the supervisor couldn't make them for a worker.
+//! Calls of nvidia-uvm are restricted only by their number. The supervisor can't make them for a
+//! worker, because they act on the address space of the calling process.
 
 use super::program::{Condition, equal};
 
-/// The index of an ioctl's number among its arguments.
+/// The index of the request number among ioctl's arguments.
 const NUMBER: u8 = 1;
 
 /// Operations on many kinds of objects. The operation and the object are in memory, which a filter
@@ -46,8 +46,9 @@ const OF_DEVICES: [u32; 17] = [
     0xda, // WAIT_OPEN_COMPLETE
 ];
 
-/// Calls of nvidia-uvm. Missing are those of tools, which access other processes (56 to 64, 67, 76,
-/// and 77), those of tests (200 and above), and those that concern all processes (69 and 79).
+/// Calls of nvidia-uvm. The list doesn't contain calls for tools, which access other processes (56
+/// to 64, 67, 76, and 77), calls for tests (200 and above), and calls that concern all processes
+/// (69 and 79).
 const OF_UVM: [u32; 38] = [
     23,          // CREATE_RANGE_GROUP
     24,          // DESTROY_RANGE_GROUP
@@ -89,17 +90,18 @@ const OF_UVM: [u32; 38] = [
     0x3000_0002, // DEINITIALIZE
 ];
 
-/// Returns conditions. Each of the calls above meets one of them. Operations on objects are
-/// included only if `objects` is true.
+/// Returns conditions on ioctl's request number, one for each call in the lists. Includes
+/// [`OF_OBJECTS`] only if `objects` is true.
 pub(super) fn ioctls(objects: bool) -> impl Iterator<Item = Condition> {
     let objects = OF_OBJECTS.into_iter().filter(move |_| objects);
     let devices = OF_DEVICES.into_iter().chain(objects).map(of_device);
     devices.chain(OF_UVM.into_iter().map(|number| equal(NUMBER, number)))
 }
 
-/// A call of nvidiactl or a GPU's device: data is passed in both directions, the type is 'F', and
-/// the size depends on the driver's version. To the driver, only the low 8 bits and the size
-/// matter.
+/// Returns the condition for a call of nvidiactl or a GPU's device. Its request number has the
+/// direction bits for reading and writing and the type 'F'. The size bits aren't compared, because
+/// the size depends on the driver's version. The driver itself uses only the low 8 bits and the
+/// size.
 fn of_device(number: u32) -> Condition {
     const BOTH: u32 = 3 << 30;
     let value = BOTH | u32::from(b'F') << 8 | number;

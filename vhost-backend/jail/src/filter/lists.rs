@@ -1,27 +1,28 @@
 //! The system calls that each kind of process may make.
 //!
-//! The calls that driver libraries and the programs make were recorded (`recorded/`). The lists
-//! also contain calls that these, the C library, or Rust's library may make in rarer cases, such as
-//! after an error, if they affect only the process itself, or files and sockets that it can open
-//! anyway.
+//! The lists contain the calls that driver libraries and the project's programs were recorded to
+//! make (`recorded/`). They also contain calls that driver libraries, these programs, the C
+//! library, or Rust's library may make in rarer cases, such as after an error, if these calls
+//! affect only the process itself, or files and sockets that it can open anyway.
 
 use libc::{EPERM, c_int, c_long};
 
 use super::driver;
 use super::program::{Calls, Condition, Outcome, equal};
 
-/// The treatment of a worker's system calls that aren't on its list.
+/// How a worker's filter treats system calls that aren't on its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unlisted {
-    /// Such a call fails with EPERM.
+    /// An unlisted call fails with EPERM.
     Refuse,
-    /// Such a call waits for the supervisor, which refuses it, logs it, and counts it. Operations
-    /// on objects of NVIDIA's driver wait, too, and the supervisor performs those that are
-    /// permitted.
+    /// An unlisted call waits for the supervisor, which refuses it, logs it, and counts it.
+    /// Operations on objects of NVIDIA's driver also wait for the supervisor, which performs
+    /// permitted ones for the worker.
     AskSupervisor,
 }
 
-/// Memory of the process itself. The process's resource limits decide whether it can lock memory.
+/// Calls that manage the memory of the process itself. The process's resource limits decide whether
+/// it can lock memory.
 const MEMORY: [c_long; 15] = [
     libc::SYS_brk,
     libc::SYS_get_mempolicy,
@@ -40,8 +41,8 @@ const MEMORY: [c_long; 15] = [
     libc::SYS_set_mempolicy,
 ];
 
-/// Threads, their synchronization, and the end of the process. The conditions for starting a thread
-/// are below.
+/// Calls for threads, their synchronization, and the end of the process. `of_vm` permits clone,
+/// which starts threads, only with certain flags.
 const THREADS: [c_long; 17] = [
     libc::SYS_arch_prctl,
     libc::SYS_exit,
@@ -62,7 +63,7 @@ const THREADS: [c_long; 17] = [
     libc::SYS_set_tid_address,
 ];
 
-/// Signals that the process gets.
+/// Calls for handling signals that the process receives.
 const SIGNALS: [c_long; 8] = [
     libc::SYS_pause,
     libc::SYS_rt_sigaction,
@@ -74,7 +75,7 @@ const SIGNALS: [c_long; 8] = [
     libc::SYS_sigaltstack,
 ];
 
-/// Clocks and timers.
+/// Calls for clocks and timers.
 const TIME: [c_long; 15] = [
     libc::SYS_clock_getres,
     libc::SYS_clock_gettime,
@@ -93,7 +94,7 @@ const TIME: [c_long; 15] = [
     libc::SYS_times,
 ];
 
-/// Facts about the process and the host.
+/// Calls that return facts about the process and the host.
 const FACTS: [c_long; 18] = [
     libc::SYS_capget,
     libc::SYS_getegid,
@@ -115,7 +116,7 @@ const FACTS: [c_long; 18] = [
     libc::SYS_uname,
 ];
 
-/// Open files, and waiting for them.
+/// Calls that use open descriptors, or wait for them.
 const DESCRIPTORS: [c_long; 38] = [
     libc::SYS_close,
     libc::SYS_close_range,
@@ -157,7 +158,8 @@ const DESCRIPTORS: [c_long; 38] = [
     libc::SYS_writev,
 ];
 
-/// Files by their paths. The process's jail and its user decide which files it finds.
+/// Calls that use files by their paths. The process's jail and its user determine which files it
+/// can access.
 const PATHS: [c_long; 27] = [
     libc::SYS_access,
     libc::SYS_chdir,
@@ -188,7 +190,7 @@ const PATHS: [c_long; 27] = [
     libc::SYS_unlinkat,
 ];
 
-/// Sockets. Creating one is below.
+/// Calls that use existing sockets. `of_vm` permits creating sockets only of one kind.
 const SOCKETS: [c_long; 15] = [
     libc::SYS_accept,
     libc::SYS_accept4,
@@ -207,7 +209,8 @@ const SOCKETS: [c_long; 15] = [
     libc::SYS_shutdown,
 ];
 
-/// The commands of fcntl. Missing are those that make the kernel send signals or hold leases.
+/// The commands of fcntl. The list doesn't contain commands that make the kernel send signals or
+/// grant leases.
 const FCNTL: [c_int; 15] = [
     libc::F_ADD_SEALS,
     libc::F_DUPFD,
@@ -226,13 +229,13 @@ const FCNTL: [c_int; 15] = [
     libc::F_SETLKW,
 ];
 
-/// Ioctls of terminals, pipes, and sockets. Programs also make them to find out which kind of file
-/// a descriptor refers to.
+/// Ioctls for terminals, pipes, and sockets. Programs also use these ioctls to find out the kind of
+/// file that a descriptor refers to.
 const IOCTLS: [u64; 6] =
     [libc::FIOCLEX, libc::FIONBIO, libc::FIONCLEX, libc::FIONREAD, libc::TCGETS, libc::TIOCGWINSZ];
 
-/// The options of prctl. Some are missing, such as PR_SET_PDEATHSIG, with which a worker could
-/// survive the broker.
+/// The options of prctl. The list doesn't contain options such as PR_SET_PDEATHSIG, with which a
+/// worker could survive the broker.
 const PRCTL: [c_int; 7] = [
     libc::PR_GET_DUMPABLE,
     libc::PR_GET_NAME,
@@ -252,24 +255,26 @@ const NAMESPACES: c_int = libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS;
 
-/// Returns the list of processes that handle data from guests, except for ioctls.
+/// Returns the list for processes that handle data from guests: workers and device processes.
+/// Ioctls are added separately for each kind.
 fn of_vm(unlisted: Outcome) -> Calls {
     let mut calls = Calls::new(unlisted);
     for group in [&MEMORY[..], &THREADS, &SIGNALS, &TIME, &FACTS, &DESCRIPTORS, &PATHS, &SOCKETS] {
         calls.allow(group);
     }
-    // The broker knows the processes of a VM by their process IDs. A child process of a worker could
-    // outlive the session, the VM, and the broker, and its use of the GPU would be charged to no VM.
-    // So a process can start only threads, which end with it.
+    // The broker knows the processes of a VM by their process IDs. A child process of a worker
+    // could outlive the session, the VM, and the broker, and its use of the GPU would be charged to
+    // no VM. So a process can start only threads, which end with the process.
     let thread = libc::CLONE_THREAD as u32;
     let mask = thread | NAMESPACES as u32;
     calls.allow_if(libc::SYS_clone, [Condition { argument: 0, mask, value: thread }]);
-    // The flags of clone3 are in memory, which a filter can't read. After this error, the C library
+    // The flags of clone3 are in memory, which a filter can't read. After ENOSYS, the C library
     // uses clone instead.
     calls.fail(libc::SYS_clone3, libc::ENOSYS);
-    // Processes of a VM have the same user, but a process can send signals only to itself, and change
-    // only its own limits and CPUs. A process ID of 0 means this process, except that signals to 0 go
-    // to the whole process group.
+    // All processes of a VM have the same user, so the kernel would let them signal one another.
+    // The filter lets a process send signals only to itself, and change only its own limits and
+    // CPUs. A process ID of 0 means this process, except that signals to 0 go to the whole process
+    // group.
     let own = std::process::id();
     for call in [libc::SYS_kill, libc::SYS_tgkill] {
         calls.allow_if(call, [equal(0, own)]);
@@ -277,7 +282,8 @@ fn of_vm(unlisted: Outcome) -> Calls {
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         calls.allow_if(call, [equal(0, 0), equal(0, own)]);
     }
-    // Other sockets reach the network, other VMs (AF_VSOCK), or more of the kernel.
+    // Sockets of other address families could reach the network, other VMs (AF_VSOCK), or more of
+    // the kernel.
     for call in [libc::SYS_socket, libc::SYS_socketpair] {
         calls.allow_if(call, [equal(0, libc::AF_UNIX as u32)]);
     }
@@ -291,7 +297,7 @@ fn generic_ioctls() -> impl Iterator<Item = Condition> {
     IOCTLS.into_iter().map(|request| equal(1, request as u32))
 }
 
-/// Returns the list of a worker.
+/// Returns the list for a worker.
 pub(super) fn worker(unlisted: Unlisted) -> Calls {
     let (outcome, objects) = match unlisted {
         Unlisted::Refuse => (Outcome::Fail(EPERM), true),
@@ -302,7 +308,7 @@ pub(super) fn worker(unlisted: Unlisted) -> Calls {
     calls
 }
 
-/// Returns the list of a device process.
+/// Returns the list for a device process.
 pub(super) fn device() -> Calls {
     let mut calls = of_vm(Outcome::Fail(EPERM));
     calls.allow_if(libc::SYS_ioctl, generic_ioctls());
@@ -358,7 +364,7 @@ const SUPERVISOR: [c_long; 44] = [
     libc::SYS_writev,
 ];
 
-/// Returns the list of the supervisor.
+/// Returns the list for the supervisor.
 pub(super) fn supervisor() -> Calls {
     let mut calls = Calls::new(Outcome::Fail(EPERM));
     calls.allow(&SUPERVISOR);

@@ -9,8 +9,8 @@ use syscalls::Sysno;
 use super::*;
 use crate::child;
 
-/// A bit in the numbers of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such calls have
-/// the architecture x86-64.
+/// A bit in the numbers of the x32 ABI (x86-64 with 32-bit pointers). The kernel passes x32 calls
+/// to a filter with the architecture x86-64.
 const X32: c_long = 0x4000_0000;
 /// The operations on objects of NVIDIA's driver: RM_FREE, RM_CONTROL, RM_ALLOC, and RM_DUP_OBJECT.
 const OF_OBJECTS: [&str; 4] =
@@ -20,7 +20,7 @@ const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 const NOTIFIED: u32 = libc::SECCOMP_RET_USER_NOTIF;
 
-/// Runs a filter's program as the kernel does.
+/// Interprets a filter's program as the kernel does, and returns its result.
 fn run(filter: &Filter, architecture: u32, number: c_long, arguments: [u64; 6]) -> u32 {
     let mut call = vec![number as u32, architecture, 0, 0];
     call.extend(arguments.iter().flat_map(|argument| [*argument as u32, (argument >> 32) as u32]));
@@ -56,7 +56,8 @@ fn outcome(filter: &Filter, number: c_long, arguments: [u64; 6]) -> u32 {
     run(filter, X86_64, number, arguments)
 }
 
-/// Returns a call in a recorded list: its name and, if the list restricts an argument, its value.
+/// Parses a line of a recorded list: the call's name and, if the list restricts an argument, the
+/// argument's value.
 fn recorded(line: &str) -> (c_long, [u64; 6]) {
     let (name, argument) = line.split_once(' ').unwrap_or((line, "0x0"));
     let number: Sysno = name.parse().unwrap_or_else(|_| panic!("{name} isn't a system call"));
@@ -101,7 +102,8 @@ fn device_processes_may_make_all_calls_that_were_recorded() {
     assert_allowed(&Filter::of_device(), ALLOWED, include_str!("../../recorded/device.txt"));
 }
 
-/// Calls that a process of a VM doesn't need, and that reach other processes or more of the kernel.
+/// Calls that a process of a VM doesn't need, and that could affect other processes or expose more
+/// of the kernel. No filter may allow them.
 const NEVER: [&str; 94] = [
     "acct",
     "add_key",
@@ -227,7 +229,7 @@ fn every_number_that_is_not_listed_is_refused() {
             values.iter().any(|value| outcome(filter, number, [*value; 6]) == ALLOWED)
         };
         let count = (0..1024).filter(|number| allowed(*number)).count();
-        // Linux has more than twice as many.
+        // Linux has more than twice as many system calls.
         assert!((150..180).contains(&count), "{count}");
         for number in (0..1024).map(|number| number | X32).chain([512, 0x7fff_ffff, -1]) {
             assert!(!allowed(number), "{number:#x}");
@@ -250,15 +252,16 @@ fn arguments_are_restricted() {
         (libc::SYS_socket, 0, vec![1], vec![0, 2, 10, 16, 17, 40]),
         (libc::SYS_socketpair, 0, vec![1], vec![0, 2, 40]),
         (libc::SYS_setsockopt, 1, vec![1], vec![0, 6, 41]),
-        // Permitted: F_DUPFD_CLOEXEC and F_ADD_SEALS. Refused: F_SETOWN, F_SETSIG, F_SETOWN_EX,
-        // F_SETLEASE, and F_NOTIFY.
+        // fcntl. Permitted: F_DUPFD_CLOEXEC and F_ADD_SEALS. Refused: F_SETOWN, F_SETSIG,
+        // F_SETOWN_EX, F_SETLEASE, and F_NOTIFY.
         (libc::SYS_fcntl, 1, vec![1030, 1033], vec![8, 10, 15, 1024, 1026]),
-        // Permitted: PR_SET_NAME. Refused: PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP,
-        // PR_SET_MM, and PR_SET_PTRACER.
+        // prctl. Permitted: PR_SET_NAME. Refused: PR_SET_PDEATHSIG, PR_SET_DUMPABLE,
+        // PR_SET_SECCOMP, PR_SET_MM, and PR_SET_PTRACER.
         (libc::SYS_prctl, 0, vec![15], vec![1, 4, 22, 35, 0x5961_6d61]),
-        // Permitted: FIONREAD, RM_ALLOC of two sizes, RM_CONTROL, RM_FREE, and FREE of nvidia-uvm.
-        // Refused: operations in another call, IDLE_CHANNELS, RM_ALLOC of another type, FIOSETOWN,
-        // TIOCSTI, and of nvidia-uvm TOOLS_READ_PROCESS_MEMORY and a test.
+        // ioctl. Permitted: FIONREAD, RM_ALLOC of two sizes, RM_CONTROL, RM_FREE, and nvidia-uvm's
+        // FREE. Refused: IOCTL_XFER_CMD, which contains another call, IDLE_CHANNELS, RM_ALLOC with
+        // an ioctl type other than 'F', FIOSETOWN, TIOCSTI, and nvidia-uvm's
+        // TOOLS_READ_PROCESS_MEMORY and one of its tests.
         (
             libc::SYS_ioctl,
             1,
@@ -296,13 +299,13 @@ fn errno<const N: usize>(call: libc::c_long, arguments: [usize; N]) -> i32 {
     let mut all = [0; 6];
     all[..N].copy_from_slice(&arguments);
     let [a, b, c, d, e, f] = all;
-    // SAFETY: the tests pass no memory that the call would write to.
+    // SAFETY: the tests pass only integers, or pointers to memory that the call doesn't write.
     let result = unsafe { libc::syscall(call, a, b, c, d, e, f) };
     let starts = [libc::SYS_fork, libc::SYS_vfork, libc::SYS_clone].contains(&(call & !X32));
     if result == 0 && starts {
-        // If a call that should be refused created a child process, the child gets here, and
-        // must not continue the test.
-        // SAFETY: _exit takes no pointers, and the process ends here.
+        // If a call that should be refused created a child process, the child process reaches this
+        // line, and must not continue the test. SAFETY: _exit takes no pointers, and the process
+        // ends here.
         unsafe { libc::_exit(1) }
     }
     if result >= 0 {
@@ -318,7 +321,8 @@ fn a_filtered_process_can_start_threads_but_not_processes() {
     {
         return assert!(output.status.success(), "{output:?}");
     }
-    // Start a thread before the filter is installed, as the driver library does.
+    // Start a thread before the filter is installed, as the driver library does, to test that the
+    // filter applies to this thread, too.
     let (go, wait) = channel::<()>();
     let before = std::thread::spawn(move || {
         wait.recv().unwrap();
@@ -365,11 +369,13 @@ fn unlisted_calls_and_operations_on_objects_wait_for_the_listener() {
         for (call, arguments) in wait {
             println!("error={}", errno(call, arguments));
         }
-        // Other ioctls reach the file, such as those of nvidia-uvm, which have only a number.
+        // Permitted ioctls don't wait for the supervisor: one of nvidia-uvm, whose request is a
+        // bare number, and one of nvidiactl. They reach the file, which doesn't support them.
         for other in [23, number(0x4e)] {
             assert_eq!(errno(libc::SYS_ioctl, [0, other, 3]), libc::ENOTTY, "{other:#x}");
         }
-        // Without a supervisor, unlisted calls fail.
+        // When the test has closed its listener, as if the supervisor had exited, unlisted calls
+        // fail.
         std::io::stdin().read_line(&mut String::new()).unwrap();
         drop(listener);
         return println!("error={}", errno(libc::SYS_personality, [1]));
@@ -391,7 +397,8 @@ fn unlisted_calls_and_operations_on_objects_wait_for_the_listener() {
         // SAFETY: the structure contains only integers, and the kernel requires zeros.
         let mut received: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         let mut answer = libc::seccomp_notif_resp { id: 0, val: 0, error: -libc::EDOM, flags: 0 };
-        // SAFETY: the arguments are writable and have the sizes that the requests say.
+        // SAFETY: `received` and `answer` are writable, and have the sizes that the requests
+        // specify.
         unsafe {
             let listener = listener.as_raw_fd();
             assert_eq!(libc::ioctl(listener, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut received), 0);
@@ -415,7 +422,8 @@ fn a_filter_that_cannot_be_installed_is_an_error() {
     {
         return assert!(output.status.success(), "{output:?}");
     }
-    // Simulate a container that doesn't allow filters: the first filter doesn't allow another.
+    // Simulate a container that doesn't allow filters: the first filter doesn't allow the system
+    // call that installs another one.
     Filter::of_device().install().unwrap();
     assert!(Filter::of_device().install().is_err());
     assert!(Filter::of_worker(Unlisted::AskSupervisor).install_with_listener().is_err());
