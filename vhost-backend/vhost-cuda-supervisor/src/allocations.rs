@@ -1,12 +1,12 @@
 //! The objects that workers may allocate.
 //!
 //! Numbers and structures are those in NVIDIA's open kernel modules, release 580 (`class/cl*.h`,
-//! `nvos.h`, and `alloc/alloc_channel.h`). The list contains what libcuda used on an H200, and the
-//! same objects of other GPUs. In the parameters, handles of objects belong to the allocating
-//! client. Fields that name another client, and fields that only the kernel or the driver's own
-//! tests need, must have the values that libcuda passes.
+//! `nvos.h`, and `alloc/alloc_channel.h`). The list contains the classes that libcuda allocated on
+//! an H200, and the corresponding classes of other GPUs. The driver resolves handles of objects in
+//! the parameters within the allocating client. Fields that name another client, and fields that
+//! only the kernel or the driver's own tests need, must have the values that libcuda passes.
 //!
-//! Missing on purpose are:
+//! These classes are deliberately not in the list:
 //!
 //! | class | reason |
 //! |---|---|
@@ -29,13 +29,13 @@ pub struct Class {
 /// A requirement for parameters. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The handle at this offset is 0 or that of the allocating client.
+    /// The handle at this offset is 0 or the allocating client's own handle.
     OwnClient(usize),
     /// All bytes in this range are 0.
     Zero { at: usize, length: usize },
     /// None of these bits is set in the 32-bit number at this offset.
     Clear { at: usize, bits: u32 },
-    /// The 32-bit number at this offset has this value.
+    /// The 32-bit number at this offset equals `value`.
     Is { at: usize, value: u32 },
 }
 
@@ -49,39 +49,42 @@ const fn plain(size: usize) -> Class {
     Class { size, rules: &[] }
 }
 
-/// Memory (NV_MEMORY_ALLOCATION_PARAMS). The driver picks its place: libcuda doesn't ask for a
-/// physical address (FIXED_ADDRESS_ALLOCATE, USE_BEGIN_END) or for protected regions (WPR1, WPR2).
+/// Memory (NV_MEMORY_ALLOCATION_PARAMS). The driver chooses the memory's location: libcuda doesn't
+/// request a physical address (FIXED_ADDRESS_ALLOCATE, USE_BEGIN_END) or for protected regions
+/// (WPR1, WPR2).
 const MEMORY: Class = Class {
     size: 128,
     rules: &[
         Rule::Clear { at: 8, bits: 0x10 | 0x2_0000 | 0xc000_0000 },
-        // The kernel's address.
+        // An address that only the kernel may pass.
         Rule::Zero { at: 96, length: 8 },
-        // Must be 0: internal flags, among them one to keep what the memory contained before.
+        // Internal flags, which must be 0. One of them keeps the memory's earlier contents instead
+        // of clearing them.
         Rule::Zero { at: 112, length: 4 },
     ],
 };
 
-/// A range of virtual addresses (also NV_MEMORY_ALLOCATION_PARAMS), which libcuda picks itself.
+/// A range of virtual addresses, which libcuda chooses itself. Its parameters are also
+/// NV_MEMORY_ALLOCATION_PARAMS.
 const VIRTUAL: Class = Class {
     size: 128,
     rules: &[Rule::Zero { at: 96, length: 8 }, Rule::Zero { at: 112, length: 4 }],
 };
 
-/// NV_CHANNEL_ALLOC_PARAMS.
+/// A channel (NV_CHANNEL_ALLOC_PARAMS).
 const CHANNEL: Class = Class {
     size: 368,
     rules: &[
-        // PRIVILEGED_CHANNEL, SKIP_SCRUBBER, and VGPU_PLUGIN_CONTEXT.
+        // The flags PRIVILEGED_CHANNEL, SKIP_SCRUBBER, and VGPU_PLUGIN_CONTEXT.
         Rule::Clear { at: 20, bits: 1 << 5 | 1 << 23 | 1 << 26 },
-        // Must be 0: physical memory of the channel's data structures, internal flags, and process
-        // IDs, from instanceMem to SubProcessID.
+        // The fields from instanceMem to SubProcessID, which must be 0: physical memory of the
+        // channel's data structures, internal flags, and process IDs.
         Rule::Zero { at: 144, length: 160 },
     ],
 };
 
-/// Access to doorbells without parameters, or with those of later GPUs
-/// (NV_HOPPER_USERMODE_A_PARAMS), of which the second byte requests privileges.
+/// Access to a GPU's doorbells, without parameters. From Hopper on, it has parameters
+/// (NV_HOPPER_USERMODE_A_PARAMS), whose second byte requests privileges and must be 0.
 const DOORBELL: Class = plain(0);
 const DOORBELL_IN_BAR1: Class = Class { size: 2, rules: &[Rule::Zero { at: 1, length: 1 }] };
 
@@ -93,8 +96,9 @@ const CLASSES: [(u32, Class); 43] = [
     // NV01_MEMORY_SYSTEM and NV01_MEMORY_LOCAL_USER
     (0x3e, MEMORY),
     (0x40, MEMORY),
-    // NV01_EVENT_OS_EVENT: it belongs to an object of the client. Its descriptor, at offset 16, is
-    // only a number, which the driver compares with those that the worker has registered.
+    // NV01_EVENT_OS_EVENT: it belongs to an object of the client. The driver doesn't use the
+    // descriptor at offset 16 to open a file. It only compares its number with those that the
+    // worker has registered.
     (0x79, Class { size: 24, rules: &[Rule::OwnClient(0), Rule::Is { at: 8, value: 0x79 }] }),
     // NV01_DEVICE_0: hClientShare and hTargetClient name clients, and hTargetDevice a device of the
     // latter. The range from offset 32 is only for the kernel.
@@ -112,8 +116,8 @@ const CLASSES: [(u32, Class); 43] = [
     // NV20_SUBDEVICE_0 and NV2081_BINAPI
     (0x2080, plain(4)),
     (0x2081, plain(4)),
-    // NV50_P2P, for access to the memory of another GPU: the mailbox is an address, which the driver
-    // keeps for all users of the GPU.
+    // NV50_P2P, for access to the memory of another GPU: the mailbox, which must be 0, is an
+    // address that the driver keeps for all users of the GPU.
     (0x503b, Class { size: 72, rules: &[Rule::Zero { at: 16, length: 12 }] }),
     // NV50_THIRD_PARTY_P2P
     (0x503c, plain(4)),
@@ -127,7 +131,8 @@ const CLASSES: [(u32, Class); 43] = [
     (0x90e6, plain(0)),
     // FERMI_VASPACE_A: the index must request a new address space, not an existing one. The flags
     // IS_FLA and SKIP_SCRUB_MEMPOOL, and the range at offset 16, are only for the kernel.
-    // ENABLE_NVLINK_ATS_TEST would give the GPU access to the calling process, the supervisor.
+    // ENABLE_NVLINK_ATS_TEST would give the GPU access to the memory of the calling process, which
+    // is the supervisor.
     (
         0x90f1,
         Class {
@@ -136,7 +141,7 @@ const CLASSES: [(u32, Class); 43] = [
                 Rule::Is { at: 0, value: 0 },
                 Rule::Clear { at: 4, bits: 1 << 9 | 1 << 10 | 1 << 14 },
                 Rule::Zero { at: 16, length: 16 },
-                // Must be 0: the ID of a process's address space (PASID).
+                // The ID of a process's address space (PASID), which must be 0.
                 Rule::Zero { at: 48, length: 4 },
             ],
         },
@@ -160,7 +165,7 @@ const CLASSES: [(u32, Class); 43] = [
     (0xc5c0, COMPUTE),
     // Hopper
     (0xc661, DOORBELL_IN_BAR1),
-    // Ampere, with two kinds of each engine
+    // Ampere: the first of its two versions of each engine
     (0xc6b5, COPY),
     (0xc6c0, COMPUTE),
     // Blackwell
@@ -176,7 +181,7 @@ const CLASSES: [(u32, Class); 43] = [
     (0xc9b5, COPY),
     // Ada
     (0xc9c0, COMPUTE),
-    // Blackwell, with two kinds of each
+    // Blackwell: the second of its two versions of channels and copy engines
     (0xca6f, CHANNEL),
     (0xcab5, COPY),
     // NV_CONFIDENTIAL_COMPUTE: hClient names a client.

@@ -1,4 +1,4 @@
-//! The worker that makes a system call: its memory and its descriptors.
+//! Access to the memory and descriptors of a worker that waits in a system call.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,7 +10,8 @@ use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 /// The major number of NVIDIA's character devices.
 const NVIDIA: u32 = 195;
 
-/// Access to what a call refers to. It's a trait so that tests need no second process.
+/// Access to the memory and the descriptors to which a system call refers. A trait, so that tests
+/// don't need a second process.
 pub trait Caller {
     /// Reads memory. Fails unless all of it can be read.
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()>;
@@ -24,18 +25,19 @@ pub trait Caller {
 pub struct Thread<'a> {
     process: BorrowedFd<'a>,
     id: pid_t,
-    /// Returns true as long as the thread waits. Otherwise, its ID may belong to another thread.
+    /// Returns true as long as the thread waits in its call. After that, its ID may belong to
+    /// another thread.
     waits: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Thread<'a> {
-    /// `process` is the worker's pidfd, and `id` the thread's ID.
+    /// `process` is the worker's pidfd, and `id` is the thread's ID.
     pub fn new(process: &'a impl AsFd, id: pid_t, waits: &'a dyn Fn() -> bool) -> Self {
         Self { process: process.as_fd(), id, waits }
     }
 
-    /// Fails if the thread no longer waits. Then, data read before belongs to no call, and nothing
-    /// may be written.
+    /// Fails if the thread no longer waits. In that case, data that was read before may come from
+    /// another thread, and nothing may be written.
     fn check(&self) -> io::Result<()> {
         if (self.waits)() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EINTR)) }
     }
@@ -57,8 +59,8 @@ impl Caller for Thread<'_> {
     fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
         let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         let there = other(address, bytes.len());
-        // SAFETY: `here` is `bytes`, which is writable. `there` is only an address in the other
-        // process.
+        // SAFETY: `here` describes `bytes`, which is writable. `there` is an address in the other
+        // process, so the call accesses no other memory of this one.
         let done = unsafe { libc::process_vm_readv(self.id, &here, 1, &there, 1, 0) };
         whole(done, bytes.len())?;
         self.check()
@@ -68,8 +70,8 @@ impl Caller for Thread<'_> {
         self.check()?;
         let here = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let there = other(address, bytes.len());
-        // SAFETY: `here` is `bytes`, which is only read. `there` is only an address in the other
-        // process.
+        // SAFETY: `here` describes `bytes`, which the call only reads. `there` is an address in the
+        // other process, so the call accesses no other memory of this one.
         let done = unsafe { libc::process_vm_writev(self.id, &here, 1, &there, 1, 0) };
         whole(done, bytes.len())
     }

@@ -1,32 +1,34 @@
 //! The control operations that workers may perform.
 //!
 //! Numbers and structures are those in NVIDIA's open kernel modules, release 580 (`ctrl*.h`). The
-//! list contains what libcuda used on an H200, and what it may use with several GPUs: operations
-//! that only read, and operations on objects of the caller's own client. Operations that name other
-//! clients' objects in their parameters are missing on purpose, such as those that stop or restart
-//! channels.
+//! list contains the operations that libcuda performed on an H200, and those that it may perform
+//! with several GPUs: operations that only read, and operations on objects of the caller's own
+//! client. It deliberately doesn't contain operations that name other clients' objects in their
+//! parameters, such as operations that stop or restart channels.
 
 /// The form of an operation's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
     /// The parameters contain no pointers and no descriptors.
     Plain,
-    /// The parameters have this size. They contain a number of entries at offset 0, and pointers to
-    /// lists of that length.
+    /// The parameters have the size `size`. They contain a number of entries at offset 0, and
+    /// pointers to `lists`, each with that number of entries.
     Lists { size: usize, lists: &'static [List] },
-    /// The parameters have this size. They contain a pointer at this offset, which the driver
-    /// doesn't need.
+    /// The parameters have the size `size`. At the offset `pointer`, they contain a pointer that
+    /// the driver doesn't need.
     Unused { size: usize, pointer: usize },
     /// The parameters contain a descriptor of one of NVIDIA's devices at this offset.
     Descriptor { at: usize },
-    /// They have this size, a descriptor at this offset, and handles of objects that the driver makes
-    /// available through it. `room` is the offset of the 16-bit number of objects for which the driver
-    /// makes room at the descriptor's first export. `None` if that is one.
+    /// The parameters have the size `size`. They contain a descriptor at the offset `descriptor`,
+    /// and handles of objects that the driver makes available through the descriptor. `room` is the
+    /// offset of the 16-bit number of objects for which the driver allocates space at the
+    /// descriptor's first export. It is `None` if the driver allocates space for one object.
     Export { size: usize, descriptor: usize, handles: Handles, room: Option<usize> },
-    /// They have this size, a descriptor at this offset, and handles for objects that the driver creates
-    /// from those that were exported to it. `parent` is the offset of their parent's handle.
+    /// The parameters have the size `size`. They contain a descriptor at the offset `descriptor`,
+    /// and handles for the objects that the driver creates from those exported to the descriptor.
+    /// `parent` is the offset of the handle of their parent.
     Import { size: usize, descriptor: usize, parent: usize, handles: Handles },
-    /// The parameters are a 64-bit number, which must not exceed this one.
+    /// The parameters are a 64-bit number, which must not exceed this value.
     AtMost(u64),
 }
 
@@ -39,19 +41,19 @@ pub struct List {
     pub entry: usize,
 }
 
-/// The handles in parameters.
+/// Position of the handles in parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handles {
     /// Offset of the first handle.
     pub at: usize,
-    /// The largest possible number of handles.
+    /// Maximum number of handles.
     pub most: usize,
     /// Offset of the 16-bit number of handles. `None` if there is exactly one handle.
     pub number: Option<usize>,
 }
 
-/// The timeslice of a channel group that libcuda sets, in microseconds. A longer one would delay
-/// other VMs.
+/// The timeslice of a channel group that libcuda sets, in microseconds. A longer timeslice would
+/// delay other VMs.
 const TIMESLICE: u64 = 2048;
 
 /// Returns the form of an operation's parameters, or `None` if workers may not perform it.
@@ -158,7 +160,7 @@ const PLAIN: [u32; 105] = [
     0xa04,
     0xd01,
     0xd04,
-    // Of a device.
+    // Operations on a device.
     0x80_0280,
     0x80_0288,
     0x80_0289,
@@ -168,7 +170,7 @@ const PLAIN: [u32; 105] = [
     0x80_1806,
     0x80_180d,
     0x80_1909,
-    // Of a subdevice: the GPU's properties.
+    // Operations on a subdevice: the GPU's properties.
     0x2080_0102,
     0x2080_0110,
     0x2080_0111,
@@ -191,7 +193,7 @@ const PLAIN: [u32; 105] = [
     0x2080_0301,
     0x2080_0403,
     0x2080_0406,
-    // Its multiprocessors, memory, and buses.
+    // Operations on a subdevice: multiprocessors, memory, and buses.
     0x2080_1210,
     0x2080_1218,
     0x2080_121b,
@@ -206,7 +208,7 @@ const PLAIN: [u32; 105] = [
     0x2080_1823,
     0x2080_182a,
     0x2080_182b,
-    // Its performance, watchdog, copy engines, and links.
+    // Operations on a subdevice: performance, watchdog, copy engines, and links.
     0x2080_200a,
     0x2080_2209,
     0x2080_220c,
@@ -229,7 +231,7 @@ const PLAIN: [u32; 105] = [
     0x2080_a026,
     0x2080_a084,
     0x2081_0108,
-    // Of memory that other devices access.
+    // Operations on memory that other devices access.
     0x503c_0102,
     0x503c_0104,
     0x503c_0105,
@@ -239,18 +241,18 @@ const PLAIN: [u32; 105] = [
     0x83de_030c,
     0x83de_0310,
     0x83de_031f,
-    // Of the caller's channels.
+    // Operations on the caller's channels.
     0x906f_0101,
     0x906f_0102,
-    // Of the fault interrupts.
+    // Operations on the fault interrupts.
     0x90e6_0102,
-    // Of the caller's channel groups and channels.
+    // Operations on the caller's channel groups and channels.
     0xa06c_0101,
     0xa06c_0105,
     0xa06f_0103,
     0xc36f_0101,
     0xc36f_0108,
-    // Of confidential computing.
+    // Operations for confidential computing.
     0xc56f_010b,
     0xcb33_0101,
     0xcb33_0104,
@@ -270,8 +272,8 @@ mod tests {
 
     #[test]
     fn channels_of_others_cannot_be_stopped_or_restarted() {
-        // FIFO_DISABLE_CHANNELS, RESTART_RUNLIST, SET_INTERLEAVE_LEVEL, GPU_EVICT_CTX, and
-        // RC_DISABLE_WATCHDOG.
+        // Operations that could affect other VMs: FIFO_DISABLE_CHANNELS, RESTART_RUNLIST,
+        // SET_INTERLEAVE_LEVEL, GPU_EVICT_CTX, and RC_DISABLE_WATCHDOG.
         for command in [0x2080_110b, 0xa06f_0111, 0xa06c_0107, 0x2080_012c, 0x2080_220a] {
             assert_eq!(find(command), None, "{command:#x}");
         }

@@ -4,12 +4,13 @@
 //! which counts it, logs it, and refuses it.
 //!
 //! Some control operations of NVIDIA's kernel driver aren't restricted to the caller's own objects,
-//! and some objects give access to others' or to more of the driver. A system call filter can't
-//! tell them apart, because their numbers are in memory. So a worker that serves a session performs
-//! no control operations, and allocates and frees no objects itself: its filter passes these system
-//! calls to this process, which copies the arguments, checks them against a list, performs the
-//! operation on a duplicate of the worker's descriptor, and copies the results back. The broker
-//! learns of the objects that lead to the worker's channels.
+//! and some kinds of objects give access to other processes' objects or to more of the driver. A
+//! system call filter can't recognize them, because the number of the operation or class is in
+//! memory, which a filter can't read. So a worker that serves a session performs no control
+//! operations, and allocates and frees no objects itself: its filter passes these system calls to
+//! this process, which copies the arguments, checks them against a list, performs the operation on
+//! a duplicate of the worker's descriptor, and copies the results back. The supervisor reports the
+//! worker's channels, and the objects under which they are created, to the broker.
 //!
 //! | module | contents |
 //! |---|---|
@@ -25,8 +26,8 @@
 //! | `limit` | limiting how much a worker can do in a second |
 //! | `bytes` | reading numbers in structures |
 //!
-//! This process may read and write the memory of workers, so it has nothing else: a jail without
-//! devices, a user of its own, and one capability.
+//! This process may read and write the memory of workers, so it has no other privileges: it runs in
+//! a jail without devices, as its own user, with one capability.
 
 mod allocations;
 mod bytes;
@@ -44,7 +45,7 @@ use std::io;
 
 pub use serve::run;
 
-/// The reason why the supervisor ended.
+/// The reason why the supervisor exits.
 #[derive(Debug, thiserror::Error)]
 pub enum SupervisorError {
     /// The jail can't be entered.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A number of times per second.
+/// Limits an action to a number of times per second.
 pub struct Limit {
     most: u32,
     start: Instant,
@@ -12,13 +12,13 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Allows `most` times per second.
+    /// Creates a limit of `most` times per second.
     pub fn new(most: u32) -> Self {
         Self { most, start: Instant::now(), count: 0 }
     }
 
-    /// Counts one more use. If there have been too many in this second, first waits for the next
-    /// one.
+    /// Counts one action. If the limit for the current second has been reached, first waits for the
+    /// next second.
     pub fn wait(&mut self) {
         self.count += 1;
         if self.count > self.most {

@@ -18,11 +18,11 @@ pub struct Call {
     pub arguments: [u64; 6],
 }
 
-/// The next thing that happens to a listener.
+/// The next event of a listener.
 pub enum Next {
     /// The worker makes a system call.
     Call(Call),
-    /// Time has run out.
+    /// The timeout has expired.
     Timeout,
     /// The worker has exited.
     Exited,
@@ -36,7 +36,7 @@ impl Listener {
         Self(fd)
     }
 
-    /// Waits for a call, and no longer than this if a time is given.
+    /// Waits for a call, for at most `timeout` if it's given.
     pub fn next(&self, timeout: Option<Duration>) -> io::Result<Next> {
         loop {
             let events = self.wait(timeout)?;
@@ -47,7 +47,7 @@ impl Listener {
             }
             // SAFETY: the structure contains only integers, and the kernel requires zeros.
             let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-            // SAFETY: `call` is writable and has the size that the request says.
+            // SAFETY: `call` is writable and has the size that the request specifies.
             match unsafe { self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, (&raw mut call).cast()) } {
                 Ok(()) => {
                     return Ok(Next::Call(Call {
@@ -57,30 +57,32 @@ impl Listener {
                         arguments: call.data.args,
                     }));
                 }
-                // The thread was killed before this, or a signal came.
+                // The thread was killed before its call was received, or a signal interrupted the
+                // ioctl.
                 Err(error) if is_one_of(&error, &[libc::ENOENT, libc::EINTR]) => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Returns true if the thread still waits for an answer, so that its ID belongs to it.
+    /// Returns true if the thread still waits for an answer, so that its ID can't belong to another
+    /// thread.
     pub fn is_waiting(&self, call: &Call) -> bool {
         let mut id = call.id;
-        // SAFETY: `id` is readable and has the size that the request says.
+        // SAFETY: `id` is readable and has the size that the request specifies.
         unsafe { self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()) }.is_ok()
     }
 
-    /// Ends a call with a result.
+    /// Answers a call: it returns 0 or an error in the worker.
     pub fn answer(&self, call: &Call, result: io::Result<()>) -> io::Result<()> {
         let error = match result {
             Ok(()) => 0,
             Err(error) => -error.raw_os_error().unwrap_or(libc::EPERM),
         };
         let mut answer = libc::seccomp_notif_resp { id: call.id, val: 0, error, flags: 0 };
-        // SAFETY: `answer` is readable and has the size that the request says.
+        // SAFETY: `answer` is readable and has the size that the request specifies.
         match unsafe { self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut answer).cast()) } {
-            // The thread was killed meanwhile.
+            // The thread was killed before the answer.
             Err(error) if is_one_of(&error, &[libc::ENOENT]) => Ok(()),
             done => done,
         }
@@ -100,9 +102,9 @@ impl Listener {
     }
 
     /// # Safety
-    /// `argument` must be as `request` requires.
+    /// `argument` must point to the structure that `request` requires.
     unsafe fn ioctl(&self, request: libc::Ioctl, argument: *mut libc::c_void) -> io::Result<()> {
-        // SAFETY: the caller vouches for the argument.
+        // SAFETY: the caller guarantees that the argument is valid for the request.
         match unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) } {
             0.. => Ok(()),
             _ => Err(io::Error::last_os_error()),

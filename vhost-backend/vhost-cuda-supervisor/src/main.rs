@@ -7,7 +7,7 @@ use clap::Parser;
 use host_ipc::{exit, logging, process};
 
 const NAME: &str = "vhost-cuda-supervisor";
-/// A worker has four descriptors or so.
+/// Number of descriptors for which this process prepares. It needs about four per worker.
 const DESCRIPTORS: u32 = 1 << 16;
 
 /// Perform the driver operations that workers may perform. vcudad starts this program; don't run it

@@ -1,5 +1,6 @@
-//! The objects of one worker. All are counted. The broker learns about each of those that lead to
-//! channels before the worker does.
+//! The driver objects of one worker. All of them are counted. Channels, and the objects under which
+//! channels are created, are also reported to the broker. The report is sent before the worker
+//! learns that the object exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
@@ -18,10 +19,11 @@ use super::totals::{Counted, Engines, Kind, Totals, wait};
 const MOST: usize = 1024;
 /// The class of address spaces (FERMI_VASPACE_A).
 const SPACE: u32 = 0x90f1;
-/// The class as which an additional handle of an object is counted (NV01_MEMORY_LOCAL_USER).
-/// Objects whose number matters more are known to the broker, and can't get additional handles.
+/// The class NV01_MEMORY_LOCAL_USER. Additional handles of objects are counted as objects of this
+/// class, whatever the class of the object. Channels, and the objects under which they are created,
+/// can't get additional handles.
 pub const MEMORY: u32 = 0x40;
-/// The engines that run kernels are those up to this one (NV2080_ENGINE_TYPE_GR7).
+/// The highest engine number of an engine that runs kernels (NV2080_ENGINE_TYPE_GR7).
 const LAST_COMPUTE: u32 = 8;
 /// Offset of the engine in the parameters of a channel group.
 const ENGINE: usize = 12;
@@ -30,11 +32,11 @@ const ENGINE: usize = 12;
 pub struct Objects {
     session: SessionOfVm,
     broker: Arc<OwnedFd>,
-    /// By client and handle.
+    /// All objects, by client and handle.
     all: BTreeMap<(u32, u32), Object>,
     /// The client, the parent, and the handle of each object.
     children: BTreeSet<(u32, u32, u32)>,
-    /// The number of objects that the broker knows.
+    /// The number of objects that have been reported to the broker and not freed.
     known: usize,
     totals: Arc<Totals>,
     rate: Arc<Mutex<Limit>>,
@@ -44,19 +46,19 @@ pub struct Objects {
 struct Object {
     /// The handle of the object's parent, under which it was created.
     parent: u32,
-    /// The engines for which channels under this object are created, if they are known.
+    /// The engines of the channels that are created under this object, if they are known.
     engines: Option<Engines>,
     is_known: bool,
     _counted: Counted,
 }
 
-/// An object that a worker may allocate, which is counted already.
+/// Permission for a worker to allocate an object, which is already counted.
 pub struct Permit {
     engines: Option<Engines>,
     counted: Counted,
 }
 
-/// Returns an object's detail for the broker, or `None` if the object is of no interest.
+/// Returns an object's detail for the broker, or `None` if the object isn't reported to the broker.
 pub fn detail(class: u32, parameters: &[u8]) -> Option<u32> {
     let number = |at: usize| if parameters.len() < at + 4 { 0 } else { u32_at(parameters, at) };
     match class {
@@ -67,7 +69,8 @@ pub fn detail(class: u32, parameters: &[u8]) -> Option<u32> {
 }
 
 impl Objects {
-    /// `broker` is the socket to the broker, which knows the objects in `before`.
+    /// `broker` is the socket to the broker. `before` contains the objects from before the session,
+    /// which the broker already knows.
     pub fn new(
         session: SessionOfVm,
         before: &[DriverObject],
@@ -77,7 +80,8 @@ impl Objects {
         let rate = totals.rate(session.vm);
         let (all, children) = (BTreeMap::new(), BTreeSet::new());
         let mut objects = Self { session, broker, all, children, known: 0, totals, rate };
-        // Add parents before their children, so that the engines are known.
+        // Add parents before their children, because `kind` takes a channel's engines from its
+        // parent.
         let rank = |object: &&DriverObject| match object.class {
             DEVICE => 0,
             CHANNEL_GROUP => 1,
@@ -94,14 +98,14 @@ impl Objects {
         objects
     }
 
-    /// Returns the kind of an object, and the engines for which channels are created under it.
+    /// Returns the kind of an object, and the engines of channels that are created under it.
     fn kind(&self, client: u32, parent: u32, class: u32, detail: u32) -> (Kind, Option<Engines>) {
         let engines = self.all.get(&(client, parent)).and_then(|parent| parent.engines);
-        // A channel group from before the session may not have been reported, so that its GPU is
-        // unknown.
+        // The worker may not have reported the parent if it created it before the session. In that
+        // case, the GPU is unknown.
         let of_parent = engines.unwrap_or(Engines { gpu: None, compute: false });
         match class {
-            // A channel can also be created without a group of its own.
+            // A channel can also be created directly under a device, without a group.
             DEVICE => (Kind::Other, Some(Engines { gpu: Some(detail), compute: true })),
             CHANNEL_GROUP => {
                 let engines = Engines { compute: detail <= LAST_COMPUTE, ..of_parent };
@@ -113,9 +117,10 @@ impl Objects {
         }
     }
 
-    /// Counts an object that the worker is about to allocate. `detail` is the one for the broker, if
-    /// the broker must know the object. Returns `None` if the worker or its VM may not allocate
-    /// another one. Waits if the VM has allocated too many in this second.
+    /// Counts an object that the worker is about to allocate. `detail` is the object's detail for
+    /// the broker, or `None` if the object isn't reported. Returns `None` if the worker or its VM
+    /// may not allocate another object of this kind. Waits if the VM has allocated too many objects
+    /// in the current second.
     pub fn permit(
         &mut self,
         client: u32,
@@ -134,15 +139,16 @@ impl Objects {
         Some(Permit { engines, counted })
     }
 
-    /// Returns true if this is the client, or an object that leads to channels. The broker knows
-    /// those by one handle each, so they never get another one, and no other worker gets one.
+    /// Returns true if the handle is the client's own, or that of a channel or an object under
+    /// which channels are created. The broker knows each of these objects by one handle, so they
+    /// can't get additional handles, in this worker or in another one.
     pub fn leads_to_channels(&self, client: u32, handle: u32) -> bool {
         handle == client || self.all.get(&(client, handle)).is_some_and(|object| object.is_known)
     }
 
-    /// Records an object that the driver has allocated, and reports it if the broker must know it. It
-    /// replaces one with the same handle, which the driver has freed with something that it depended
-    /// on.
+    /// Records an object that the driver has allocated, and reports it if the broker must know it.
+    /// It replaces an earlier object with the same handle: the driver has freed that one together
+    /// with an object on which it depended.
     pub fn add(&mut self, object: DriverObject, is_known: bool, permit: Permit) {
         self.insert(&object, is_known, permit);
         if is_known {
@@ -162,8 +168,8 @@ impl Objects {
         self.known += usize::from(is_known);
     }
 
-    /// Records that the driver has freed an object, and with it those that were created under it.
-    /// It may be one that was never added, such as a client.
+    /// Records that the driver has freed an object, and all objects that were created under it. The
+    /// object itself may never have been added, such as a client.
     pub fn remove(&mut self, client: u32, handle: u32) {
         let mut freed = vec![handle];
         if handle == client {

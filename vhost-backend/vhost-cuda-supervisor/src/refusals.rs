@@ -1,6 +1,6 @@
-//! Logs and counts the calls of a worker that are refused. A worker that was taken over may make
-//! any number of them, so only the first ones are logged, and the broker gets only counts, at most
-//! once in an interval.
+//! Logs and counts the calls of a worker that are refused. A compromised worker can make any number
+//! of such calls, so only the first ones are logged, and the broker gets only their number, at most
+//! once per interval.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::perform::Refused;
 
 /// Maximum number of refusals of a worker that are logged.
 const LOGGED: u32 = 16;
-/// The broker gets at most one message about a worker in this time.
+/// Minimum time between two messages to the broker about the same worker.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The refusals of one worker.
@@ -26,7 +26,7 @@ pub struct Refusals {
     system_calls: u64,
     driver_operations: u64,
     first: Option<String>,
-    /// When the broker got the last message.
+    /// Time of the last message to the broker.
     reported: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ impl Refusals {
         }
     }
 
-    /// Records an operation of the driver.
+    /// Records a refused operation of the driver.
     pub fn add_operation(&mut self, refused: Refused) {
         self.driver_operations += 1;
         self.log(|| match refused {
@@ -58,7 +58,7 @@ impl Refusals {
         });
     }
 
-    /// Records a system call.
+    /// Records a refused system call.
     pub fn add_call(&mut self, number: libc::c_long, arguments: &[u64; 6]) {
         self.system_calls += 1;
         self.log(|| describe(number, arguments));
@@ -77,15 +77,14 @@ impl Refusals {
         }
     }
 
-    /// Returns the time after which [`Self::report`] should be called, if there is something to
-    /// report.
+    /// Returns the time until the next report is due, or `None` if there is nothing to report.
     pub fn due(&self) -> Option<Duration> {
         let unreported = self.system_calls + self.driver_operations > 0;
         let since = self.reported.map_or(INTERVAL, |reported| reported.elapsed());
         unreported.then(|| INTERVAL.saturating_sub(since))
     }
 
-    /// Reports to the broker what it doesn't know yet, if it's time for that.
+    /// Reports the refusals that the broker doesn't know yet, if a report is due.
     pub fn report_if_due(&mut self) {
         if self.due() == Some(Duration::ZERO) {
             self.report();
@@ -107,7 +106,7 @@ impl Refusals {
 }
 
 impl Drop for Refusals {
-    /// Reports the refusals that haven't been reported when the worker has exited.
+    /// Reports the refusals that haven't been reported because the worker has exited.
     fn drop(&mut self) {
         if self.due().is_some() {
             self.report();
@@ -161,7 +160,7 @@ mod tests {
         }
         assert!(refusals.due().is_some());
         assert_eq!(refusals.logged, LOGGED);
-        // Even if the test takes longer than the interval, nothing is sent without being due.
+        // No report is sent before it is due, even if the test takes longer than the interval.
         drop(refusals);
         let refused = |system_calls, driver_operations, first| FromSupervisor::Refused {
             session,

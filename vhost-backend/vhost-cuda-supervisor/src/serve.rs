@@ -1,4 +1,5 @@
-//! Supervises workers, each on a thread of its own, so that none waits for another's operation.
+//! Supervises workers, each on a separate thread, so that no worker waits for another worker's
+//! operation.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,12 +23,14 @@ use super::perform::{Operation, Outcome, ioctl, perform};
 use super::refusals::Refusals;
 use super::totals::Totals;
 
-/// The stack of each thread. The lists and parameters of an operation are on the heap.
+/// Stack size of each thread, in bytes. It can be small, because the lists and parameters of an
+/// operation are on the heap.
 const STACK: usize = 256 << 10;
 
-/// A worker that makes more calls than this in a second waits. Creating a context takes about 280
-/// calls in a tenth of a second. A program that does nothing but allocate and free device memory
-/// makes two calls in the 0.09 ms that the driver takes for both, which is 22,000 in a second.
+/// Maximum number of calls per second that the supervisor handles for a worker. Further calls wait.
+/// Creating a context takes about 280 calls in a tenth of a second. A program that does nothing but
+/// allocate and free device memory makes two calls in the 0.09 ms that the driver takes for both,
+/// which is 22,000 in a second.
 const CALLS: u32 = 65_536;
 
 /// Supervises workers until the broker closes its socket.
@@ -39,7 +42,7 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     Root::default().enter().map_err(|error| SupervisorError::Start(io::Error::other(error)))?;
     privileges::limit().map_err(SupervisorError::Start)?;
     privileges::keep_only_inspecting().map_err(SupervisorError::Start)?;
-    // Changing the user has cleared this setting.
+    // Set this again, because changing the user has cleared it.
     process::die_with_parent(parent).map_err(SupervisorError::Start)?;
     Filter::of_supervisor().install().map_err(SupervisorError::Filter)?;
     let broker = Arc::new(broker);
@@ -60,7 +63,7 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
                 tracing::error!(session = label, "cannot supervise a worker: {error}");
             }
         };
-        // If there is no thread, the socket is closed here, and the worker ends.
+        // If the thread can't be started, the socket is closed here, which makes the worker exit.
         if let Err(error) = Builder::new().stack_size(STACK).spawn(serve) {
             tracing::error!(session = name, "cannot start a thread: {error}");
         }
@@ -68,9 +71,9 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     Ok(())
 }
 
-/// Supervises one worker, and counts its objects until its process has exited. The filter ends
-/// earlier, but the driver frees the objects only when the kernel closes the process's descriptors.
-/// Until then, they must count, so that other workers can't exceed the limits.
+/// Supervises one worker, and counts its objects until its process has exited. Supervision ends
+/// before that, but the driver frees the objects only when the kernel closes the process's
+/// descriptors. Until then, the objects must count, so that other workers can't exceed the limits.
 fn serve(
     refusals: Refusals,
     mut objects: Objects,
@@ -78,14 +81,14 @@ fn serve(
     process: &OwnedFd,
 ) -> io::Result<()> {
     let supervised = supervise(refusals, &mut objects, &socket, process);
-    // A worker that can't be supervised ends.
+    // If supervision failed, closing the socket makes the worker exit.
     drop(socket);
     while let Err(Errno::INTR) = poll(&mut [PollFd::new(process, PollFlags::IN)], None) {}
     drop(objects);
     supervised
 }
 
-/// Performs the operations of one worker until its filter ends, and refuses its other calls.
+/// Performs the operations of one worker until it exits, and refuses its other calls.
 fn supervise(
     mut refusals: Refusals,
     objects: &mut Objects,
@@ -93,7 +96,7 @@ fn supervise(
     process: &OwnedFd,
 ) -> io::Result<()> {
     let Some((ToSupervisor::Listener, fds)) = seqpacket::receive(socket)? else {
-        // The worker has exited before it installed its filter.
+        // The worker exited before it had installed its filter.
         return Ok(());
     };
     let Ok([listener]) = <[OwnedFd; 1]>::try_from(fds) else {
@@ -137,7 +140,8 @@ fn handle(
     let waits = || listener.is_waiting(call);
     let thread = Thread::new(process, call.thread, &waits);
     perform(&thread, objects, operation, [fd, request, argument], |device, copy| {
-        // SAFETY: `perform` passes copies, in which it has replaced all pointers.
+        // SAFETY: `perform` passes a copy of the argument, in which it has replaced all pointers
+        // with pointers to its own buffers of the required size.
         unsafe { ioctl(operation, device, copy) }
     })
 }
@@ -155,7 +159,7 @@ mod tests {
     use super::super::totals::tests::are_empty;
     use super::*;
 
-    /// A process that exits only when it's killed, and its descriptor.
+    /// Returns a process that exits only when it's killed, and its pidfd.
     fn process() -> (Child, OwnedFd) {
         let child = Command::new("sleep").arg("1000").spawn().unwrap();
         // SAFETY: the call takes no pointers, and the descriptor is new.
@@ -174,7 +178,8 @@ mod tests {
         let object = DriverObject { client: 1, parent: 1, handle: 2, class: 0x40, detail: 0 };
         assert!(allocate(&mut objects, object));
         let refusals = Refusals::new("vm/7".into(), SESSION, Arc::new(broker));
-        // The worker's end is closed before the worker has installed a filter.
+        // Close the worker's end of the socket, as if the worker had exited before it installed a
+        // filter.
         let (socket, _) = seqpacket::pair().unwrap();
         let (mut child, process) = process();
         let (ended, end) = mpsc::channel();

@@ -1,8 +1,9 @@
-//! Limits how many objects of the driver a VM's workers have together, and those of all VMs on a GPU.
+//! Limits how many driver objects the workers of one VM have together, and how many the workers of
+//! all VMs have on a GPU.
 //!
-//! A GPU has a limited number of channels, and every object takes memory of the host's kernel, which
-//! isn't charged to anybody. The workers of a VM may all have been taken over, so a limit for each
-//! worker doesn't protect other VMs.
+//! A GPU has a limited number of channels, and every object takes memory of the host's kernel,
+//! which isn't charged to anybody. All workers of a VM may be compromised, so a limit for each
+//! worker wouldn't protect other VMs.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,11 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::limit::Limit;
 
 /// Maximum number of objects that a VM's workers can allocate in a second without having to wait.
-/// Only objects that are reported to the broker count, so that it isn't flooded. Creating a context
-/// takes a tenth of a second, and libcuda allocates 24 such objects for it.
+/// Only objects that are reported to the broker count, because this limit protects the broker from
+/// a flood of reports. Creating a context takes a tenth of a second, and libcuda allocates 24 such
+/// objects for it.
 const PER_SECOND: u32 = 1024;
 
-/// Objects that are counted together.
+/// The kinds of objects. Each kind is counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Channels.
@@ -28,11 +30,12 @@ pub enum Kind {
     Other,
 }
 
-/// Engines of a GPU, which have channels of their own.
+/// A set of engines of a GPU, whose channels are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Engines {
-    /// The driver's number of the GPU. `None` if it isn't known: a worker that gets a session reports
-    /// only objects that lead to channels that run kernels.
+    /// The driver's number of the GPU. `None` if it isn't known, because the worker created the
+    /// channel group before its session: at the start of a session, a worker reports only channels
+    /// that run kernels, and the objects under which they were created.
     pub gpu: Option<u32>,
     /// True for engines that run kernels, and false for all others, such as copy engines.
     pub compute: bool,
@@ -42,17 +45,20 @@ pub struct Engines {
 struct Most {
     /// Maximum number of these objects for the workers of a VM together.
     of_vm: u32,
-    /// Maximum number for all VMs together, on one GPU if the objects belong to a GPU.
+    /// Maximum number of these objects for all VMs together. For objects that belong to a GPU, the
+    /// limit applies to each GPU.
     of_gpu: u32,
-    /// Number that each VM may have even if all VMs together have more than `of_gpu`.
+    /// Number of these objects that each VM may have even if all VMs together have reached
+    /// `of_gpu`.
     always: u32,
 }
 
 impl Kind {
-    /// For each context, libcuda creates 8 channels in one group to run kernels, and about as many
-    /// for copies. So the workers of a VM can have 128 contexts on each GPU, and those of all VMs 192;
-    /// `sessions.max` is 32 by default. A program with all memory of 8 H200s in pieces of 2 MiB has
-    /// 0.6 million other objects.
+    /// Returns the limits for this kind. For each context, libcuda creates 8 channels in one group
+    /// to run kernels, and about as many for copies. So the workers of one VM can have 128 contexts
+    /// on each GPU, and the workers of all VMs together can have 192. `sessions.max` is 32 by
+    /// default. A program that allocates all memory of 8 H200s in pieces of 2 MiB has 0.6 million
+    /// objects of the kind `Other`.
     fn most(self) -> Most {
         match self {
             Self::Channel(Engines { gpu: None, .. }) | Self::Group(Engines { gpu: None, .. }) => {
@@ -65,7 +71,7 @@ impl Kind {
     }
 }
 
-/// The objects of all workers.
+/// The numbers of objects of all workers.
 #[derive(Default)]
 pub struct Totals {
     counts: Mutex<Counts>,
@@ -74,12 +80,13 @@ pub struct Totals {
 
 #[derive(Default)]
 struct Counts {
-    /// By VM. A kind of which the VM has none isn't in the table.
+    /// The number of objects of each kind, by VM. If a VM has no objects of a kind, the table has
+    /// no entry.
     of_vm: HashMap<(u64, Kind), u32>,
     all: HashMap<Kind, u32>,
 }
 
-/// One object. It's no longer counted when this is dropped.
+/// One counted object. Dropping this value ends the counting of the object.
 pub struct Counted {
     totals: Arc<Totals>,
     vm: u64,
@@ -91,8 +98,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Totals {
-    /// Counts an object of a VM that a worker is about to allocate. Returns `None` if the VM may not
-    /// have another one.
+    /// Counts an object of a VM that a worker is about to allocate. Returns `None` if the VM may
+    /// not have another object of this kind.
     pub fn take(self: &Arc<Self>, vm: u64, kind: Kind) -> Option<Counted> {
         let mut counts = lock(&self.counts);
         let of_vm = counts.of_vm.get(&(vm, kind)).copied().unwrap_or(0);
@@ -106,7 +113,7 @@ impl Totals {
         Some(Counted { totals: self.clone(), vm, kind })
     }
 
-    /// Counts an object that exists already.
+    /// Counts an object that already exists, even if that exceeds a limit.
     pub fn add(self: &Arc<Self>, vm: u64, kind: Kind) -> Counted {
         lock(&self.counts).add(vm, kind);
         Counted { totals: self.clone(), vm, kind }
@@ -125,15 +132,16 @@ impl Totals {
     }
 }
 
-/// Waits if the workers of a VM have allocated too many objects in this second. The others of the VM
-/// then wait, too.
+/// Waits if the workers of a VM have allocated too many objects in this second. All workers of the
+/// VM wait, because they share the limit.
 pub fn wait(rate: &Mutex<Limit>) {
     lock(rate).wait();
 }
 
 impl Counts {
     fn add(&mut self, vm: u64, kind: Kind) {
-        // Neither count can overflow: each object takes more memory than the count.
+        // The counts can't overflow: each counted object occupies memory, so 2^32 objects can't
+        // exist.
         *self.of_vm.entry((vm, kind)).or_default() += 1;
         *self.all.entry(kind).or_default() += 1;
     }
@@ -147,7 +155,7 @@ impl Drop for Counted {
     }
 }
 
-/// Subtracts one, and removes an entry that becomes 0.
+/// Subtracts one from an entry, and removes the entry if it becomes 0.
 fn decrement<K>(entry: Entry<'_, K, u32>) {
     if let Entry::Occupied(mut entry) = entry {
         *entry.get_mut() -= 1;
@@ -174,7 +182,7 @@ pub mod tests {
         }
     }
 
-    /// Takes as many objects as possible.
+    /// Counts objects until the limit is reached, and returns them.
     fn fill(totals: &Arc<Totals>, vm: u64, kind: Kind) -> Vec<Counted> {
         std::iter::from_fn(|| totals.take(vm, kind)).take(10_000).collect()
     }
@@ -191,7 +199,7 @@ pub mod tests {
         }
         let second = fill(&totals, 2, gpu);
         assert_eq!(second.len(), 512);
-        // The limit of all VMs together is reached, but each VM can still have a few contexts.
+        // VM 3 can still have a few contexts, although all VMs together have reached their limit.
         assert_eq!(fill(&totals, 3, gpu).len(), 64);
         drop(first);
         assert_eq!(fill(&totals, 3, gpu).len(), 1024);
@@ -235,7 +243,7 @@ pub mod tests {
     }
 
     proptest! {
-        /// The counts always match the objects that exist, and end at zero.
+        /// The counts always match the objects that exist, and are zero when none is left.
         #[test]
         fn the_counts_are_exact(steps in prop::collection::vec(step(), 0..300)) {
             let totals = Arc::new(Totals::default());

@@ -3,7 +3,7 @@ use super::*;
 
 pub const SESSION: SessionOfVm = SessionOfVm { vm: 3, number: 7 };
 
-/// Returns no objects, and the broker's end of their socket.
+/// Returns an empty set of objects, and the broker's end of the socket for their reports.
 pub fn objects() -> (Objects, OwnedFd) {
     of_vm(&Arc::default())
 }
@@ -13,7 +13,7 @@ pub fn of_vm(totals: &Arc<Totals>) -> (Objects, OwnedFd) {
     (Objects::new(SESSION, &[], Arc::new(ours), totals.clone()), broker)
 }
 
-/// Allocates an object as a worker does. Returns false if it may not.
+/// Allocates an object as a worker does. Returns false if it may not allocate the object.
 pub fn allocate(objects: &mut Objects, object: DriverObject) -> bool {
     let DriverObject { client, parent, class, detail, .. } = object;
     let detail = super::detail(class, &[]).map(|_| detail);
@@ -21,7 +21,8 @@ pub fn allocate(objects: &mut Objects, object: DriverObject) -> bool {
     permit.map(|permit| objects.add(object, detail.is_some(), permit)).is_some()
 }
 
-/// Returns all messages once the supervisor has closed its end.
+/// Drops the objects, which closes the supervisor's end of the socket, and returns all messages
+/// that the broker has received.
 pub fn reports(objects: Objects, broker: &OwnedFd) -> Vec<FromSupervisor> {
     drop(objects);
     let next = || Some(seqpacket::receive(broker).unwrap()?.0);
@@ -32,7 +33,8 @@ fn object(client: u32, parent: u32, handle: u32, class: u32) -> DriverObject {
     DriverObject { client, parent, handle, class, detail: 0 }
 }
 
-/// Adds a device with a group and a channel, and another group, to each of two clients.
+/// Returns the objects of two clients. Each client has a device with a channel group, a channel in
+/// that group, and a second group.
 fn two_clients() -> (Objects, OwnedFd) {
     let (mut objects, broker) = objects();
     for client in [100, 200] {
@@ -93,7 +95,7 @@ fn objects_of_devices_that_are_not_known_are_freed_with_them() {
 #[test]
 fn handles_in_a_circle_do_no_harm() {
     let (mut objects, broker) = objects();
-    // A handle that is used again can have any parent.
+    // A handle that is reused can get another parent.
     allocate(&mut objects, object(100, 2, 1, DEVICE));
     allocate(&mut objects, object(100, 1, 2, DEVICE));
     allocate(&mut objects, object(100, 3, 3, DEVICE));
@@ -104,7 +106,7 @@ fn handles_in_a_circle_do_no_harm() {
     assert_eq!(reports(objects, &broker).len(), 6);
 }
 
-/// Returns objects whose reports are read.
+/// Returns an empty set of objects, whose reports a thread reads and drops.
 fn read(totals: &Arc<Totals>) -> Objects {
     let (objects, broker) = of_vm(totals);
     std::thread::spawn(
@@ -115,7 +117,8 @@ fn read(totals: &Arc<Totals>) -> Objects {
     objects
 }
 
-/// Returns objects of a worker that may not have another device, channel group, or channel.
+/// Returns the objects of a worker that has the maximum number of reported objects, so that it
+/// can't allocate another device, channel group, or channel.
 pub fn full(totals: &Arc<Totals>) -> Objects {
     let mut objects = read(totals);
     for handle in 0..MOST as u32 {
@@ -129,7 +132,7 @@ fn their_number_is_limited() {
     let totals = Arc::default();
     let mut objects = full(&totals);
     assert!(!allocate(&mut objects, object(100, 100, 5000, DEVICE)));
-    // The broker doesn't know memory.
+    // Memory isn't reported to the broker, so this limit doesn't apply to it.
     assert!(allocate(&mut objects, object(100, 100, 5000, 0x40)));
     objects.remove(100, 5);
     assert!(allocate(&mut objects, object(100, 100, 5, DEVICE)));
@@ -137,7 +140,7 @@ fn their_number_is_limited() {
     assert!(are_empty(&totals));
 }
 
-/// Many workers of a VM take no more channels than one.
+/// The workers of a VM together can't have more channels than a single worker.
 #[test]
 fn the_channels_of_a_vm_are_limited() {
     let totals = Arc::default();
@@ -153,11 +156,11 @@ fn the_channels_of_a_vm_are_limited() {
         workers.push(objects);
     }
     assert_eq!(channels, 1024);
-    // On another GPU, there is room.
+    // The limit is per GPU, so the VM can still create channels on another GPU.
     let gpu = DriverObject { detail: 4, ..object(200, 200, 1, DEVICE) };
     let last = &mut workers[7];
     assert!(allocate(last, gpu) && allocate(last, object(200, 1, 2, 0xc86f)));
-    // Memory counts as well, and a worker that exits leaves nothing.
+    // Memory is counted, too. The objects of a worker that has exited are no longer counted.
     assert!(allocate(last, object(200, 1, 3, 0x40)));
     let mut next = read(&totals);
     let gpu = DriverObject { detail: 3, ..object(100, 100, 1, DEVICE) };

@@ -11,10 +11,10 @@ use crate::bytes::u32_at;
 use crate::caller::Caller;
 use crate::objects::{self, Objects};
 
-/// The ioctl's argument (NVOS64_PARAMETERS): client, parent, the new object, its class, pointers to
-/// the parameters and to the requested rights, the size of the parameters, flags, and the status.
-/// The new object's handle and the status are results. libcuda doesn't use the shorter form of the
-/// argument.
+/// Offsets in the ioctl's argument (NVOS64_PARAMETERS): client, parent, the new object, its class,
+/// pointers to the parameters and to the requested rights, the size of the parameters, flags, and
+/// the status. The new object's handle and the status are results. libcuda doesn't use the shorter
+/// form of the argument.
 const CLIENT: usize = 0;
 const PARENT: usize = 4;
 const OBJECT: usize = 8;
@@ -31,17 +31,17 @@ pub fn perform(
 ) -> io::Result<Outcome> {
     let (client, number) = (argument.u32_at(CLIENT), argument.u32_at(CLASS));
     let refused = Refused::Class(number);
-    // libcuda requests neither rights nor a serialized form of the parameters.
+    // libcuda requests neither rights nor a serialized form of the parameters, so refuse both.
     let plain = argument.u64_at(RIGHTS) == 0 && argument.u32_at(FLAGS) == 0;
     let Some(class) = allocations::find(number).filter(|_| plain) else {
         return argument.refuse(refused);
     };
-    // 0 means the size of the class.
+    // A length of 0 means the size of the class's parameters.
     let length = argument.u32_at(LENGTH) as usize;
     if length != 0 && length != class.size {
         return Err(invalid());
     }
-    // If the class needs parameters, the driver refuses a null pointer.
+    // A null pointer is passed on: if the class needs parameters, the driver refuses it.
     let there = argument.u64_at(POINTER);
     let mut parameters = vec![0; if there == 0 { 0 } else { class.size }];
     argument.caller.read(there, &mut parameters)?;
@@ -69,7 +69,7 @@ pub fn perform(
     argument.finish()
 }
 
-/// Returns true if the parameters of an object of this client meet a requirement.
+/// Returns true if parameters meet a requirement. `client` is the allocating client.
 fn holds(rule: Rule, client: u32, parameters: &[u8]) -> bool {
     match rule {
         Rule::OwnClient(at) => [0, client].contains(&u32_at(parameters, at)),

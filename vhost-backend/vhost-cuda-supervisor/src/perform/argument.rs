@@ -1,4 +1,4 @@
-//! An operation's argument, copied from a worker.
+//! The argument of an operation's ioctl, copied from a worker.
 
 use std::io;
 use std::ops::Range;
@@ -26,8 +26,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the operation that a system call requests, if any. To the driver, only the low 8
-    /// bits of the ioctl's number and the size matter.
+    /// Returns the operation that a system call requests, if any. The driver itself uses only the
+    /// low 8 bits of the ioctl's number and the size.
     pub fn of(number: libc::c_long, arguments: &[u64; 6]) -> Option<Self> {
         let request = arguments[1] as u32;
         if number != libc::SYS_ioctl || request <= 0xffff {
@@ -37,7 +37,7 @@ impl Operation {
         all.into_iter().find(|operation| operation.number() == request & 0xff)
     }
 
-    /// The operation's number among the ioctls.
+    /// Returns the ioctl's number.
     pub fn number(self) -> u32 {
         match self {
             Self::Free => 0x29,
@@ -47,7 +47,7 @@ impl Operation {
         }
     }
 
-    /// The size of the argument.
+    /// Returns the size of the ioctl's argument.
     pub fn size(self) -> usize {
         match self {
             Self::Free => 16,
@@ -57,7 +57,7 @@ impl Operation {
         }
     }
 
-    /// Where the driver's status is in the argument.
+    /// Returns the position of the driver's status in the argument.
     pub fn status(self) -> Range<usize> {
         let at = match self {
             Self::Free => 12,
@@ -69,12 +69,12 @@ impl Operation {
     }
 }
 
-/// The outcome of a call.
+/// The outcome of an operation that a worker requests.
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
-    /// The driver performed the operation, or refused it itself.
+    /// The driver performed the operation, or refused it with a status.
     Performed,
-    /// The worker may not perform this operation.
+    /// The supervisor refused the operation.
     Refused(Refused),
 }
 
@@ -86,10 +86,10 @@ pub enum Refused {
     /// The allocation of an object of this class.
     Class(u32),
     /// The allocation of one more object of this class, because the worker, its VM, or all VMs on
-    /// the GPU have too many.
+    /// the GPU already have the maximum number.
     TooMany(u32),
-    /// An additional handle for an object of another client, or for an object that leads to a
-    /// channel.
+    /// An additional handle for an object of another client, or for a channel or an object under
+    /// which channels are created.
     Duplicate,
 }
 
@@ -97,19 +97,21 @@ pub enum Refused {
 ///
 /// # Safety
 /// The argument's pointer must be null, or point to writable parameters of the size that the driver
-/// expects, in which all pointers are null or point to lists as long as the operation requires.
+/// expects, in which each pointer is null or points to a list as long as the operation requires.
 pub unsafe fn ioctl(operation: Operation, device: &OwnedFd, argument: &mut [u8]) -> io::Result<()> {
     const READ_AND_WRITE: c_ulong = 3 << 30;
     let request = READ_AND_WRITE | (argument.len() as c_ulong) << 16 | c_ulong::from(b'F') << 8;
     let request = request | c_ulong::from(operation.number());
-    // SAFETY: `argument` has the size that the request says; the caller vouches for the rest.
+    // SAFETY: `argument` has the size that the request specifies. The caller guarantees that its
+    // pointers are valid.
     match unsafe { libc::ioctl(device.as_raw_fd(), request, argument.as_mut_ptr()) } {
         0.. => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A copy of the ioctl's argument, and where it came from.
+/// A copy of the ioctl's argument, together with the worker's thread, descriptor, and address from
+/// which it was copied.
 pub struct Argument<'a, C> {
     pub caller: &'a C,
     fd: c_int,
@@ -119,7 +121,7 @@ pub struct Argument<'a, C> {
 }
 
 impl<'a, C: Caller> Argument<'a, C> {
-    /// Copies the argument at `address` in the worker, of an ioctl on its descriptor `fd`.
+    /// Copies the argument of a worker's ioctl on its descriptor `fd` from `address` in the worker.
     pub fn copy(
         caller: &'a C,
         operation: Operation,
@@ -145,8 +147,8 @@ impl<'a, C: Caller> Argument<'a, C> {
         self.u32_at(self.operation.status().start)
     }
 
-    /// Makes the pointer at this offset point to parameters, which must stay where they are. A
-    /// pointer to no parameters is null.
+    /// Makes the pointer at offset `at` point to `parameters`, which must not move until the ioctl
+    /// has been made. If `parameters` is empty, the pointer is null.
     pub fn point_to(&mut self, at: usize, parameters: &mut [u8]) {
         let here = if parameters.is_empty() { 0 } else { parameters.as_mut_ptr() as u64 };
         self.bytes[at..at + 8].copy_from_slice(&here.to_ne_bytes());
@@ -165,13 +167,13 @@ impl<'a, C: Caller> Argument<'a, C> {
         self.caller.write(self.address.wrapping_add(range.start as u64), &self.bytes[range])
     }
 
-    /// Gives the worker the driver's status.
+    /// Copies the driver's status to the worker.
     pub fn finish(&self) -> io::Result<Outcome> {
         self.copy_back(self.operation.status())?;
         Ok(Outcome::Performed)
     }
 
-    /// Gives the worker a status that says that the operation isn't permitted.
+    /// Writes the status [`NOT_PERMITTED`] to the worker.
     pub fn refuse(&mut self, refused: Refused) -> io::Result<Outcome> {
         self.bytes[self.operation.status()].copy_from_slice(&NOT_PERMITTED.to_ne_bytes());
         self.copy_back(self.operation.status())?;
@@ -179,7 +181,7 @@ impl<'a, C: Caller> Argument<'a, C> {
     }
 }
 
-/// EINVAL.
+/// Returns the error EINVAL.
 pub fn invalid() -> io::Error {
     io::Error::from_raw_os_error(libc::EINVAL)
 }

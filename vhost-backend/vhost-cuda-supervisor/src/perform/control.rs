@@ -13,20 +13,21 @@ use crate::caller::Caller;
 use crate::controls::{self, Handles, List, Parameters};
 use crate::objects::{MEMORY, Objects, Permit};
 
-/// The ioctl's argument (NVOS54_PARAMETERS): client, object, command, flags, pointer to the
-/// parameters, their size, and the status, which is the only result.
+/// Offsets in the ioctl's argument (NVOS54_PARAMETERS): client, object, command, flags, pointer to
+/// the parameters, their size, and the status, which is the only result.
 const CLIENT: usize = 0;
 const COMMAND: usize = 8;
 const FLAGS: usize = 12;
 const POINTER: usize = 16;
 const LENGTH: usize = 24;
 
-/// The largest parameters and lists. The largest parameters that libcuda uses have 13,344 bytes.
+/// Maximum size of the parameters, in bytes. (The next constant is the maximum size of a list.) The
+/// largest parameters that libcuda uses have 13,344 bytes.
 pub const MAX_PARAMETERS: usize = 16 << 10;
 const MAX_LIST: usize = 64 << 10;
-/// The largest number of objects that a descriptor makes available. They exist as long as the
-/// descriptor, and don't count toward the VM's limits once the worker has freed them, so their number
-/// must not be much larger than that of descriptors. It's what one operation can export.
+/// Maximum number of objects that one descriptor can make available. Exported objects exist as long
+/// as the descriptor, and no longer count toward the VM's limits once the worker has freed them, so
+/// a descriptor must not make many of them available. One operation can export this many.
 const MAX_ROOM: u16 = 512;
 
 pub fn perform(
@@ -36,7 +37,8 @@ pub fn perform(
 ) -> io::Result<Outcome> {
     let command = argument.u32_at(COMMAND);
     let refused = Refused::Control(command);
-    // No operation that libcuda uses has flags. With some of them, the driver skips locks.
+    // Refuse operations with flags. libcuda never passes flags, and some of them make the driver
+    // skip locks.
     let allowed = controls::find(command).filter(|_| argument.u32_at(FLAGS) == 0);
     let Some(allowed) = allowed else { return argument.refuse(refused) };
     let length = argument.u32_at(LENGTH) as usize;
@@ -89,7 +91,7 @@ fn has_size(parameters: &[u8], size: usize) -> io::Result<()> {
     if parameters.len() == size { Ok(()) } else { Err(invalid()) }
 }
 
-/// Returns the handles in the parameters. The driver ignores those that are 0 in a list.
+/// Returns the handles in the parameters. In a list, handles may be 0; the driver ignores those.
 fn read_handles(parameters: &[u8], handles: Handles) -> io::Result<Vec<u32>> {
     let number = handles.number.map_or(1, |at| usize::from(u16_at(parameters, at)));
     if number > handles.most {
@@ -97,7 +99,7 @@ fn read_handles(parameters: &[u8], handles: Handles) -> io::Result<Vec<u32>> {
     }
     let read: Vec<_> = (0..number).map(|i| u32_at(parameters, handles.at + 4 * i)).collect();
     // For a single handle of 0, the driver would choose a handle itself, and the supervisor
-    // wouldn't learn which.
+    // wouldn't know that handle.
     let chosen_by_driver = handles.number.is_none() && read == [0];
     if chosen_by_driver { Err(invalid()) } else { Ok(read) }
 }
@@ -106,11 +108,11 @@ fn read_handles(parameters: &[u8], handles: Handles) -> io::Result<Vec<u32>> {
 struct Import {
     object: DriverObject,
     permit: Permit,
-    /// Its place in the parameters.
+    /// Index of the object's handle in the parameters.
     place: usize,
 }
 
-/// Counts the objects that are about to be imported. Returns `None` if those are too many.
+/// Counts the objects that are about to be imported. Returns `None` if there are too many.
 fn permit(
     objects: &mut Objects,
     client: u32,
@@ -126,8 +128,9 @@ fn permit(
     handles.map(import).collect()
 }
 
-/// Records the objects that the driver has imported. In a list, it has left out those for which
-/// nothing was exported; the byte of each object after the handles is 0 then.
+/// Records the objects that the driver has imported. For a list, the driver writes a type for each
+/// object after the handles. The type is 0 if nothing was exported for that object, so nothing was
+/// imported.
 fn add(objects: &mut Objects, imports: Vec<Import>, handles: Handles, parameters: &[u8]) {
     let types = &parameters[handles.at + 4 * handles.most..];
     for Import { object, permit, place } in imports {
@@ -137,17 +140,18 @@ fn add(objects: &mut Objects, imports: Vec<Import>, handles: Handles, parameters
     }
 }
 
-/// Copies of what the parameters refer to.
+/// The supervisor's copies of the lists and the descriptor to which the parameters refer.
 #[derive(Default)]
 struct Held {
-    /// Lists, with their addresses in the worker and the offsets of the pointers to them.
+    /// For each list: the offset of the pointer to it, its address in the worker, and its copy.
     lists: Vec<(usize, u64, Vec<u8>)>,
-    /// A descriptor, with its offset and its number in the worker.
+    /// For a descriptor: its offset in the parameters, its number in the worker as bytes, and the
+    /// duplicate.
     descriptor: Option<(usize, [u8; 4], OwnedFd)>,
 }
 
 impl Held {
-    /// Replaces pointers and descriptors in the parameters by the supervisor's own. Returns false
+    /// Replaces pointers and descriptors in the parameters with the supervisor's own. Returns false
     /// if the operation isn't permitted with these parameters.
     fn prepare(
         &mut self,
@@ -177,8 +181,8 @@ impl Held {
                     return Err(invalid());
                 };
                 let original: [u8; 4] = (&*number).try_into().unwrap_or_default();
-                // For a negative number, the driver would create a descriptor, in this process
-                // instead of the worker.
+                // For a negative number, the driver would create a descriptor, and it would do so
+                // in this process instead of the worker.
                 if c_int::from_ne_bytes(original) < 0 {
                     return Ok(false);
                 }
@@ -219,7 +223,8 @@ impl Held {
         Ok(())
     }
 
-    /// Copies lists back to the worker, and restores the worker's pointers and descriptor.
+    /// Copies lists back to the worker, and puts the worker's pointers and descriptor number back
+    /// into the parameters.
     fn restore(self, caller: &impl Caller, parameters: &mut [u8]) -> io::Result<()> {
         for (pointer, there, copy) in self.lists {
             caller.write(there, &copy)?;

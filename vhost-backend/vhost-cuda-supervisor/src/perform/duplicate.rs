@@ -1,5 +1,5 @@
 //! Gives an object another handle, in the same client. libcuda does that to make memory of one GPU
-//! accessible to another one.
+//! accessible to another GPU.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,8 +10,8 @@ use super::argument::{Argument, Outcome, Refused};
 use crate::caller::Caller;
 use crate::objects::{MEMORY, Objects};
 
-/// The ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client and the
-/// handle of the object, flags, and the status. The new handle and the status are results.
+/// Offsets in the ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client
+/// and the handle of the object, flags, and the status. The new handle and the status are results.
 const CLIENT: usize = 0;
 const PARENT: usize = 4;
 const HANDLE: usize = 8;

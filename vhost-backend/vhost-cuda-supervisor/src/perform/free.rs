@@ -7,7 +7,7 @@ use super::argument::{Argument, Outcome};
 use crate::caller::Caller;
 use crate::objects::Objects;
 
-/// The ioctl's argument (NVOS00_PARAMETERS): client, parent, object, and the status.
+/// Offsets in the ioctl's argument (NVOS00_PARAMETERS): client, parent, object, and the status.
 const CLIENT: usize = 0;
 const OBJECT: usize = 8;
 

@@ -1,7 +1,7 @@
 //! Performs an operation of the driver for a worker.
 //!
-//! The worker could change its memory at any time, so everything is copied once and then checked.
-//! The driver gets only copies: no pointer of the worker's reaches it.
+//! The worker could change its memory at any time, so all data is first copied and then checked.
+//! The driver gets only the copies, and never a pointer from the worker.
 
 mod allocate;
 mod argument;
@@ -20,8 +20,9 @@ use argument::Argument;
 
 pub use argument::{Operation, Outcome, Refused, ioctl};
 
-/// Performs an ioctl of a worker. Its arguments are a descriptor, the request, and an address.
-/// `driver` makes the ioctl. An error is the result of the worker's system call.
+/// Performs an ioctl of a worker. `arguments` are the ioctl's descriptor, request, and address.
+/// `driver` makes the ioctl on copies. If this function returns an error, the worker's system call
+/// fails with it.
 pub fn perform(
     caller: &impl Caller,
     objects: &mut Objects,

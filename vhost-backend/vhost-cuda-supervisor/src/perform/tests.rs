@@ -21,7 +21,8 @@ const FILE: u64 = 7;
 const CLIENT: u32 = 0xc1d0_0001;
 const STRANGER: u32 = 0xc1d0_0002;
 
-/// A worker with a few ranges of memory, among them the argument of an operation.
+/// A simulated worker with a few ranges of memory. One of them contains the argument of an
+/// operation.
 struct Worker {
     memory: RefCell<BTreeMap<u64, Vec<u8>>>,
     operation: Operation,
@@ -35,31 +36,32 @@ impl Worker {
         worker
     }
 
-    /// A worker that performs a control operation.
+    /// Returns a worker that requests a control operation.
     fn controls(command: u32, parameters: &[u8]) -> Self {
         let numbers = [CLIENT, 0, command, 0, PARAMETERS as u32, 0, parameters.len() as u32, 0];
         Self::new(Operation::Control, &numbers.map(u32::to_ne_bytes).concat(), parameters)
     }
 
-    /// A worker that allocates an object with the handle 2 under one with the handle 1.
+    /// Returns a worker that requests the allocation of an object with the handle 2 under the
+    /// object with the handle 1.
     fn allocates(class: u32, parameters: &[u8]) -> Self {
         let numbers = [CLIENT, 1, 2, class, PARAMETERS as u32, 0, 0, 0, 0, 0, 0, 0];
         Self::new(Operation::Allocate, &numbers.map(u32::to_ne_bytes).concat(), parameters)
     }
 
-    /// A worker that frees an object.
+    /// Returns a worker that requests freeing an object.
     fn frees(object: u32) -> Self {
         let numbers = [CLIENT, 1, object, 0];
         Self::new(Operation::Free, &numbers.map(u32::to_ne_bytes).concat(), &[])
     }
 
-    /// A worker that gives an object another handle, 9.
+    /// Returns a worker that requests another handle, 9, for an object.
     fn duplicates(object: u32) -> Self {
         let numbers = [CLIENT, 1, 9, CLIENT, object, 0, 0];
         Self::new(Operation::Duplicate, &numbers.map(u32::to_ne_bytes).concat(), &[])
     }
 
-    /// Changes a number in the argument.
+    /// Sets a 32-bit number in the argument.
     fn set(self, at: u64, number: u32) -> Self {
         self.write(ARGUMENT + at, &number.to_ne_bytes()).unwrap();
         self
@@ -77,12 +79,12 @@ impl Worker {
         u32_at(&self.get(ARGUMENT), self.operation.status().start)
     }
 
-    /// Performs the operation. The driver mustn't be called.
+    /// Performs the operation, and checks that the driver isn't called.
     fn refused(&self) -> io::Result<Outcome> {
         self.perform(|_| panic!("the driver was called"))
     }
 
-    /// Performs the operation with this driver.
+    /// Performs the operation. `driver` simulates the driver's ioctl.
     fn perform(&self, driver: impl FnOnce(&mut [u8])) -> io::Result<Outcome> {
         self.perform_with(&mut objects().0, driver)
     }
@@ -109,7 +111,7 @@ impl Worker {
         })
     }
 
-    /// Returns the error of the operation if its argument had this size.
+    /// Requests the operation with an argument of another size, and returns the error.
     fn error_with_size(&self, size: usize) -> Option<i32> {
         let never = |_: &mut [u8]| panic!("the driver was called");
         self.request(&mut objects().0, FILE, size, never).unwrap_err().raw_os_error()
@@ -155,7 +157,7 @@ fn fault() -> io::Error {
     io::Error::from_raw_os_error(libc::EFAULT)
 }
 
-/// Returns parameters that are 0, except for these numbers at these offsets.
+/// Returns parameters with the given 32-bit numbers at the given offsets. All other bytes are 0.
 fn parameters<const N: usize>(size: usize, numbers: [(usize, u32); N]) -> Vec<u8> {
     let mut parameters = vec![0; size];
     for (at, number) in numbers {
@@ -174,7 +176,7 @@ fn three_ioctls_are_recognized_by_the_bits_that_the_driver_reads() {
     assert_eq!(of(0xc010_4629), Some(Operation::Free));
     assert_eq!(of(0xc020_462a), Some(Operation::Control));
     assert_eq!(of(0x4030_992b), Some(Operation::Allocate));
-    // RM_MAP_MEMORY, and a call of nvidia-uvm.
+    // Calls that the supervisor doesn't perform: RM_MAP_MEMORY, and a call of nvidia-uvm.
     assert_eq!(of(0xc038_464e), None);
     assert_eq!(of(0x2a), None);
     assert_eq!(Operation::of(libc::SYS_fcntl, &[0, 0xc020_462a, 0, 0, 0, 0]), None);
@@ -227,8 +229,8 @@ mod controls {
         let outcome = worker.perform(|argument| {
             let here = u64_at(argument, POINTER) as *const u8;
             assert_ne!(here as u64, PARAMETERS);
-            // SAFETY: the pointers are to copies of the parameters and of the lists, which have
-            // 24 and 8 bytes.
+            // SAFETY: the pointers are to the supervisor's copies of the parameters (24 bytes) and
+            // of the lists (8 bytes each), which live until the driver returns.
             unsafe {
                 let parameters = std::slice::from_raw_parts(here, 24);
                 let [handles, ids] = [8, 16].map(|at| u64_at(parameters, at));
@@ -247,8 +249,8 @@ mod controls {
 
     #[test]
     fn sizes_are_checked_before_anything_is_copied() {
-        // Wrong sizes: of the argument, of parameters in general, of parameters with a known size,
-        // and of a list.
+        // The operation fails if one of these sizes is wrong: of the argument, of parameters in
+        // general, of parameters with a known size, and of a list.
         let worker = Worker::controls(0x201, &[0; 128]);
         assert_eq!(worker.error_with_size(48), Some(libc::EINVAL));
         let worker = Worker::controls(0x201, &[0; MAX_PARAMETERS + 1]);
@@ -262,7 +264,7 @@ mod controls {
     fn descriptors_in_the_parameters_are_nvidias_devices() {
         let worker = Worker::controls(0x3d08, &parameters(80, [(0, FILE as u32 + 1)]));
         assert_eq!(worker.error(), Some(libc::ENOTTY));
-        // A request to create a descriptor.
+        // The descriptor -1 requests that the driver create one, which is refused.
         let worker = Worker::controls(0x3d08, &parameters(80, [(0, u32::MAX)]));
         assert_eq!(worker.refused().unwrap(), refused(0x3d08));
         let parameters = parameters(80, [(0, FILE as u32)]);
@@ -291,7 +293,7 @@ mod descriptors {
     /// Offset of the types of imported objects.
     const TYPES: usize = 520;
 
-    /// A worker that exports or imports an object, or a list of them.
+    /// Returns a worker that exports or imports an object, or a list of objects.
     fn worker(command: u32, handles: &[u32]) -> Worker {
         let (size, file, at, number) = match command {
             EXPORT => (24, 16, 12, None),
@@ -311,7 +313,8 @@ mod descriptors {
 
     /// Returns the parameters of a control operation.
     fn parameters_of(argument: &mut [u8], size: usize) -> &mut [u8] {
-        // SAFETY: the pointer is to a copy of the parameters, which have this size.
+        // SAFETY: the pointer is to the supervisor's copy of the parameters, which has this size
+        // and lives until the driver returns.
         unsafe { std::slice::from_raw_parts_mut(u64_at(argument, 16) as *mut u8, size) }
     }
 
@@ -336,7 +339,7 @@ mod descriptors {
         assert_eq!(second.unwrap(), Outcome::Refused(Refused::Control(EXPORTS)));
     }
 
-    /// Otherwise, each descriptor could keep 65,535 objects that no longer count.
+    /// Without this limit, each descriptor could keep 65,535 objects that no longer count.
     #[test]
     fn a_descriptor_has_room_for_as_many_objects_as_one_operation_exports() {
         let with_room = |room: u16| {
@@ -356,7 +359,7 @@ mod descriptors {
         let (mut objects, _broker) = of_vm(&totals);
         let single = worker(IMPORT, &[5]).perform_with(&mut objects, |_| {});
         assert_eq!(single.unwrap(), Outcome::Performed);
-        // The driver finds nothing for the last handle, and ignores 0.
+        // The simulated driver ignores the handle 0, and imports nothing for the last handle.
         let list = worker(IMPORTS, &[6, 0, 7, 8]).perform_with(&mut objects, |argument| {
             parameters_of(argument, 652)[TYPES..TYPES + 4].copy_from_slice(&[1, 1, 2, 0]);
         });
@@ -410,7 +413,7 @@ mod descriptors {
             let short = Worker::controls(command, &parameters(12, [(0, FILE as u32)]));
             assert_eq!(short.error(), Some(libc::EINVAL));
         }
-        // The driver would choose the handle.
+        // An import with the handle 0 is refused, because the driver would choose the handle.
         assert_eq!(worker(IMPORT, &[0]).error(), Some(libc::EINVAL));
     }
 }
@@ -486,7 +489,7 @@ mod allocations {
     #[test]
     fn classes_that_are_not_listed_and_clients_never_reach_the_driver() {
         // Classes that workers may not allocate: clients, memory of the calling process, an
-        // exported object, and a privileged one.
+        // exported object, and a privileged object.
         for class in [0, 1, 0x41, 0x71, 0xe0, 0x2082] {
             assert_refused(&Worker::allocates(class, &[0; 512]), class);
         }
@@ -501,7 +504,7 @@ mod allocations {
 
     #[test]
     fn sizes_are_checked_before_anything_is_copied() {
-        // Either the argument or the parameters have a wrong size.
+        // First the argument has a wrong size, then the parameters.
         let worker = Worker::allocates(0x2080, &[0; 4]);
         assert_eq!(worker.error_with_size(32), Some(libc::EINVAL));
         let worker = |length| Worker::allocates(0x2080, &[0; 4]).set(LENGTH, length);
@@ -510,20 +513,21 @@ mod allocations {
         }
         assert_performed(&worker(0));
         assert_performed(&worker(4));
-        // The parameters are shorter than their class's.
+        // The worker's memory contains one byte less than the class's parameters have.
         assert_eq!(Worker::allocates(0x40, &[0; 127]).error(), Some(libc::EFAULT));
     }
 
     #[test]
     fn results_are_copied_back_and_the_pointer_stays_the_workers() {
-        // Memory after the parameters stays as it is.
+        // The worker's memory after the parameters must not change.
         let mut expected = parameters(136, [(128, 9)]);
         let worker = Worker::allocates(0x40, &expected);
         expected[80..84].copy_from_slice(&0x5000u32.to_ne_bytes());
         let outcome = worker.perform(|argument| {
             let here = u64_at(argument, POINTER) as *mut u8;
             assert_ne!(here as u64, PARAMETERS);
-            // SAFETY: the pointer is to a copy of the parameters, which have 128 bytes.
+            // SAFETY: the pointer is to the supervisor's copy of the parameters, which has 128
+            // bytes and lives until the driver returns.
             let parameters = unsafe { std::slice::from_raw_parts_mut(here, 128) };
             assert_eq!(parameters, [0; 128]);
             parameters[80..84].copy_from_slice(&0x5000u32.to_ne_bytes());
@@ -568,11 +572,11 @@ mod allocations {
 
     #[test]
     fn fields_for_the_kernel_are_refused() {
-        // For each class, its size, and the offsets of two numbers: one that libcuda passes, and one that
-        // isn't permitted.
+        // Each case has a class, the size of its parameters, and two pairs of an offset and a
+        // number there: a number that libcuda passes, and one that must be refused.
         let cases = [
-            // Refused for memory: a fixed physical address, a protected region, an address, and
-            // memory that isn't cleared.
+            // Refused for memory: a fixed physical address, a protected region, a kernel address,
+            // and memory that isn't cleared.
             (0x40, 128, (8, 0x1_c101), (8, 0x1_c111)),
             (0x40, 128, (8, 0x1_c101), (8, 0x4001_c101)),
             (0x3e, 128, (8, 0xc001), (96, 1)),
@@ -580,15 +584,15 @@ mod allocations {
             (0x50a0, 128, (8, 0x8_c415), (112, 1)),
             // Refused: an event that calls a function of the kernel.
             (0x79, 24, (8, 0x79), (8, 0x7e)),
-            // Ranges of a device.
+            // Refused: a device with a range of addresses that only the kernel may set.
             (DEVICE, 56, (48, 2), (32, 1)),
             // Refused: a channel with privileges, with the physical address of its memory, or of a
             // process.
             (0xc86f, 368, (20, 0x10), (20, 0x20)),
             (0xc86f, 368, (20, 0x10), (144, 1)),
             (0xc86f, 368, (20, 0x10), (296, 1)),
-            // Refused: a channel group of a vGPU, an existing address space, and that of the
-            // supervisor.
+            // Refused: a channel group of a vGPU plugin, an existing address space, and the address
+            // space of the supervisor.
             (CHANNEL_GROUP, 20, (12, 1), (16, 1)),
             (0x90f1, 56, (4, 0x48), (0, 2)),
             (0x90f1, 56, (4, 0x48), (4, 0x4000)),
@@ -613,7 +617,8 @@ mod allocations {
             (0xc86f, parameters(368, []), 0),
         ];
         for (class, parameters, _) in &classes {
-            // Neither objects that the driver refuses nor those of other classes are reported.
+            // Objects that the driver refuses aren't reported, and neither are objects of other
+            // classes, such as memory.
             let worker = Worker::allocates(*class, parameters);
             worker
                 .perform_with(&mut objects, |argument| {
@@ -621,7 +626,8 @@ mod allocations {
                 })
                 .unwrap();
             Worker::allocates(0x40, &[0; 128]).perform_with(&mut objects, |_| {}).unwrap();
-            // Results can't be copied back, but the driver has allocated the object.
+            // This object must be reported: the results can't be copied back to the worker, but the
+            // driver has allocated it.
             let worker = Worker::allocates(*class, parameters);
             let outcome = worker.perform_with(&mut objects, |argument| {
                 argument[OBJECT] = 77;
