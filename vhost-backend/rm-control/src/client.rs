@@ -285,8 +285,9 @@ unsafe fn ioctl(
     let (fd, argument) = (node.as_raw_fd(), argument.as_mut_ptr());
     // Make the system call directly. In a program that uses the recorder, `libc::ioctl` is the
     // recorder's function. The recorder holds its lock while it changes a time slice with this
-    // call, so its function would deadlock. SAFETY: the argument has the size in the request. The
-    // caller guarantees that its pointers are valid.
+    // call, so its function would deadlock.
+    // SAFETY: the argument has the size in the request. The caller guarantees that its pointers are
+    // valid.
     match unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } {
         0.. => Ok(()),
         _ => Err(RmError::Ioctl { operation, source: io::Error::last_os_error() }),

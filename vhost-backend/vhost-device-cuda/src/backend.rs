@@ -43,23 +43,25 @@ const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
 const COMMAND: usize = uapi::QUEUE_COMMAND as usize;
 
-// Numbers that identify events in `handle_event`. They start above the numbers that the library
-// uses for the queues and for its own exit event.
+// The event number of the broker's messages. `handle_event` gets these numbers; they start above
+// those that the library uses for the queues and for its own exit event.
 const MAILBOX: u16 = 8;
-/// A queue still had chains after the device took [`BATCH`] of them.
+/// The number of the event that a queue still had chains after the device had taken [`BATCH`] of
+/// them.
 const MORE: u16 = 10;
 const COUNTER: u16 = 11;
-/// A queue may have been started or stopped.
+/// The number of the event that a queue may have been started or stopped.
 const QUEUES: u16 = 12;
-/// The first number for workers. Each worker has two: one for its stream and one for its wake
-/// eventfd.
+/// The first event number for workers. Each worker has two numbers: one for its stream and one for
+/// its wake eventfd.
 const FIRST_WORKER: u16 = 16;
 
 /// Maximum number of chains taken from one queue before other events get a turn.
 const BATCH: usize = 128;
 
-/// Events watched on a worker's wake eventfd. They are edge-triggered, so the eventfd needn't be
-/// read. The worker shares its file description and could make a read block.
+/// Events watched on a worker's wake eventfd. They are edge-triggered, so the eventfd doesn't have
+/// to be read. Reading it could block, because the worker shares its file description and can clear
+/// O_NONBLOCK.
 const WAKE: EventSet = EventSet::IN.union(EventSet::EDGE_TRIGGERED);
 
 type Handler = VringEpollHandler<Arc<Backend>>;
@@ -73,7 +75,7 @@ pub(super) struct Backend {
     exports: Arc<Exports>,
     counter: Arc<Counter>,
     mailbox: Arc<Mailbox>,
-    /// Makes the event thread exit. The library has the notifier.
+    /// Writing to this eventfd makes the event thread exit.
     exit: OwnedFd,
     exit_notifier: Mutex<Option<EventNotifier>>,
     more: OwnedFd,
@@ -87,7 +89,7 @@ struct DeviceState {
     queues: Queues,
     slots: Slots,
     workers: HashMap<RequestId, WorkerLink>,
-    /// The worker that each pair of event numbers belongs to.
+    /// The worker to which each pair of event numbers belongs.
     places: Vec<Option<RequestId>>,
     closed: bool,
     /// Whether the front end has stopped the VM. `None` if it has no sessions.
@@ -103,7 +105,7 @@ impl Backend {
     ) -> io::Result<Self> {
         let (exit, notifier) =
             new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC)?;
-        // SAFETY: `into_raw_fd` gives up the descriptor.
+        // SAFETY: `into_raw_fd` has given up ownership of the descriptor, so nothing else owns it.
         let exit = unsafe { OwnedFd::from_raw_fd(exit.into_raw_fd()) };
         let numbers = link.clone();
         let state = DeviceState {
@@ -188,8 +190,9 @@ impl Backend {
         }
     }
 
-    /// Reports whether the VMM has stopped the VM: its queues are stopped while it has sessions. A
-    /// driver that is unbound ends its sessions before it stops the queues.
+    /// Reports whether the VMM has stopped the VM, that is, whether all queues are stopped while
+    /// there are sessions. Unbinding the driver doesn't look like this, because the driver ends its
+    /// sessions before it stops the queues.
     fn note_stop(&self, state: &mut DeviceState) {
         let stopped = state.machine.has_sessions().then(|| state.queues.are_stopped());
         if stopped != state.stopped {
@@ -208,8 +211,8 @@ impl Backend {
                 let start = DeviceToBroker::Start { request, session, pid, env };
                 self.link.send(&start, &self.mailbox);
             }
-            // The broker should learn the reason before the worker notices that its connection is
-            // closed, and exits.
+            // Send the reason to the broker before closing the connection, because the worker exits
+            // when its connection is closed.
             Effect::End { request } => {
                 self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
                 self.drop_worker(state, request);
@@ -246,8 +249,8 @@ impl Backend {
 
     fn queue(&self, state: &mut DeviceState, queue: usize) -> io::Result<()> {
         if state.queues.look(queue) && queue == CONTROL {
-            // A queue continues at a different index only if a new driver has initialized it. The
-            // old driver is gone, so its sessions must end.
+            // The control queue was reset: it continues at a different index, which only happens if
+            // a new driver has initialized it. So the sessions of the old driver must end.
             state.machine.reset();
             state.queues.forget_all();
         }
@@ -262,8 +265,8 @@ impl Backend {
         loop {
             state.queues.quiet(queue);
             while let Some(chain) = state.queues.take(queue, max) {
-                // If there's no room for a status, the driver couldn't read it, so don't carry out
-                // the request.
+                // If the chain has no room for a status, don't carry out the request, because the
+                // driver couldn't learn its result.
                 let mute = queue == CONTROL && chain.room < size_of::<uapi::Resp>();
                 match chain.request.filter(|_| !mute) {
                     None => state.queues.answer(chain.id, uapi::ERR_INVALID, Vec::new()),
@@ -340,8 +343,8 @@ impl Backend {
         let handler = handler.ok_or_else(|| io::Error::other("the event thread is missing"))?;
         let number = u64::from(FIRST_WORKER) + 2 * free as u64;
         handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
-        // The eventfd is watched edge-triggered, so each write to it causes an event, even though
-        // it's never read.
+        // The eventfd is watched edge-triggered, so each write to it causes an event although this
+        // process never reads the eventfd.
         handler.register_listener(worker.wake.as_raw_fd(), WAKE, number + 1)?;
         state.places[free] = Some(request);
         state.workers.insert(request, worker);
@@ -435,7 +438,8 @@ impl Backend {
         }
     }
 
-    /// Handles a worker's message about exports and imports. Returns all other messages.
+    /// Handles a worker's message about exports and imports. Returns any other message to the
+    /// caller.
     fn exchange(
         &self,
         state: &mut DeviceState,
@@ -585,15 +589,16 @@ impl VhostUserBackend for Backend {
     fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
         let notifier =
             self.exit_notifier.lock().unwrap_or_else(|error| error.into_inner()).take()?;
-        // SAFETY: the descriptor is open as long as this object, which lives as long as the event thread.
-        // The library doesn't close it: it calls `into_raw_fd`, and registers the descriptor.
+        // SAFETY: the descriptor is open as long as this object, which lives as long as the event
+        // thread. The library registers the descriptor with `into_raw_fd`, so it doesn't close it.
         let exit = unsafe { EventConsumer::from_raw_fd(self.exit.as_raw_fd()) };
         Some((exit, notifier))
     }
 
     fn stop_vring(&self, queue: u32) -> io::Result<()> {
-        // The ring is already marked as stopped. A write in progress holds this lock, so once the
-        // lock is acquired, nothing more is written.
+        // The library has already marked the ring as stopped. Writes to the queue hold the state's
+        // lock, so once this thread has acquired it, none is in progress, and later ones see that
+        // the ring is stopped.
         self.lock().queues.stopped(queue as usize);
         Ok(())
     }

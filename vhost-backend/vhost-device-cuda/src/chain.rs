@@ -1,5 +1,5 @@
 //! Descriptor chains. The request is copied out immediately, so the guest can't change it later.
-//! Only as many writable descriptors are kept as a response can need.
+//! Writable descriptors beyond the longest possible response aren't kept.
 
 use std::ops::Deref;
 
@@ -13,8 +13,8 @@ use vm_memory::{Bytes, GuestAddress, GuestMemoryMmap};
 /// the chain, because Linux drivers build indirect tables longer than the queue when a buffer's
 /// pages aren't contiguous.
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
-/// Length of the longest response to any request except a command, in bytes. The response to a
-/// command is at most as long as the longest request.
+/// Length of the longest response to any request except a command, in bytes. A response to a
+/// command is limited to the length of the longest request instead.
 const ROOM: usize = size_of::<Resp>() + QUERY_MAX;
 
 /// A chain whose request has been read.
@@ -28,10 +28,10 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Copies the request out. The request is `None` if the chain is malformed: it has a loop, a
-    /// readable descriptor follows a writable one or isn't in guest memory, the chain is longer
-    /// than a queue with `size` entries allows, or the request is longer than `max`. Writable
-    /// descriptors beyond the longest possible response are dropped.
+    /// Reads a chain, and copies out its request. The request is `None` if the chain is malformed:
+    /// it has a loop, a readable descriptor follows a writable one or isn't in guest memory, the
+    /// chain is longer than a queue with `size` entries allows, or the request is longer than
+    /// `max`. Writable descriptors beyond the longest possible response are dropped.
     pub(super) fn read<M>(
         queue: usize,
         chain: DescriptorChain<M>,
@@ -77,7 +77,7 @@ impl Chain {
         (this, request.filter(|_| !unfinished))
     }
 
-    /// Returns the number of bytes available for a response.
+    /// Returns the number of writable bytes, which are available for a response.
     pub(super) fn room(&self) -> usize {
         self.writable.iter().map(|(_, len)| *len as usize).sum()
     }
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn chain_length_is_limited_by_queue_size_and_pages() {
-        // One descriptor per page, as in Linux drivers.
+        // Linux drivers use one descriptor per page if the pages aren't contiguous.
         let (chain, request) = read(1 + 200, 4096);
         assert_eq!(request.map(|request| request.len()), Some(4096));
         assert!(chain.room() >= MAX);

@@ -21,7 +21,7 @@ use super::place::{Place, Present};
 use host_ipc::messages::DeviceSetup;
 use host_ipc::process;
 
-/// The number of descriptors for which the device process prepares. A session has four or so.
+/// The number of descriptors for which the device process prepares. A session needs about four.
 pub const DESCRIPTORS: u32 = 1 << 14;
 
 type Daemon = VhostUserDaemon<Arc<Backend>>;
@@ -35,9 +35,10 @@ pub(super) fn accept(
     let counter = link.clone();
     let present = Arc::new(Present::new(move |count| counter.set_front_ends(count)));
     let exports = Arc::new(Exports::default());
-    // If this process is killed, the kernel closes its descriptors from the last to the first (Linux
-    // 6.18). cloud-hypervisor connects again when its connection ends, and gives up the device if that
-    // connection ends, too. So the socket must be closed first.
+    // If this process is killed, the kernel closes its descriptors from the last to the first
+    // (Linux 6.18). cloud-hypervisor connects again when its connection is closed, and gives up the
+    // device if the new connection is closed, too. So the listening socket must be closed before
+    // the connections, and therefore gets the highest descriptor.
     let waiting = process::duplicate_last(listener.as_fd(), DESCRIPTORS)
         .map(UnixListener::from)
         .map_err(os("cannot watch the socket"))?;
@@ -67,11 +68,11 @@ pub(super) fn accept(
     }
 }
 
-/// Closes the connection of the front end that has waited longest. Otherwise, the front end would
-/// continue to wait, and the device process would try again at once.
+/// Closes the connection of the front end that has waited longest. If it stayed in the listen
+/// queue, the front end would wait forever, and the device process would retry in a busy loop.
 fn refuse(waiting: &UnixListener) {
     if waiting.accept().is_err() {
-        // The process may have no free descriptor. Try again, but not at once.
+        // `accept` fails if the process has no free descriptor. Wait before the next attempt.
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -79,12 +80,12 @@ fn refuse(waiting: &UnixListener) {
 /// The reason why a front end can't be served.
 struct Unserved {
     text: String,
-    /// Whether its connection has been accepted. Then the connection is closed now.
+    /// Whether the front end's connection had been accepted. If so, it has been closed.
     is_accepted: bool,
 }
 
-/// Accepts the next front end, and starts the threads that serve it. The VM's processes may have as many
-/// threads as `pids.max` allows, so an error here must affect only this front end.
+/// Accepts the next front end, and starts the threads that serve it. Starting threads fails if the
+/// VM has reached `pids.max`, so an error must affect only this front end.
 fn welcome(
     listener: &mut Listener,
     setup: &DeviceSetup,
@@ -113,7 +114,7 @@ fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
     ready.map(drop).map_err(|error| os("cannot watch the socket")(error.into()))
 }
 
-/// A front end, and the device that it sees.
+/// A front end, and its device.
 struct FrontEnd {
     daemon: Daemon,
     backend: Arc<Backend>,

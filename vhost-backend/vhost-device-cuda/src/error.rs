@@ -8,7 +8,7 @@ pub enum DeviceError {
     Os {
         /// The step that failed.
         what: &'static str,
-        /// The operating system's error.
+        /// The error of the system call.
         source: std::io::Error,
     },
     /// The broker sent no setup message.
@@ -20,8 +20,8 @@ pub(crate) fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceErr
     move |source| DeviceError::Os { what, source }
 }
 
-/// Exits the process. Called after the broker has exited, because GPU memory can't be charged to
-/// the VM without the broker.
+/// Exits the process. Called after the broker has exited, because sessions need the broker to
+/// charge GPU memory to the VM.
 pub(crate) fn end(reason: &str) -> ! {
     tracing::error!("{reason}; the device process is exiting");
     std::process::exit(i32::from(host_ipc::exit::FAILED))

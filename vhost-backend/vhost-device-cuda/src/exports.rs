@@ -1,11 +1,11 @@
 //! The device memory and events that the VM's workers have exported to one another.
 //!
 //! A worker exports memory or an event under a random name, a [`Token`], and the guest passes the
-//! token from one of its processes to another. The table belongs to the VM, so a token is worth
-//! nothing in another VM. The table contains no descriptors, because each one would keep memory
-//! allocated that may no longer be charged. Instead, this process asks the exporting worker for a
-//! descriptor when another worker needs one, and passes it on. It never waits for the exporting
-//! worker.
+//! token from one of its processes to another. Each VM has its own table, so a token from another
+//! VM isn't found. The table contains no descriptors, because a descriptor would keep memory
+//! allocated after it is no longer charged. Instead, when a worker needs a descriptor, this process
+//! requests it from the exporting worker, and passes it on. It never blocks until that worker
+//! replies.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -28,7 +28,7 @@ pub(super) struct Parcel {
 }
 
 /// Messages for the workers of one front end, and a descriptor that is readable while there are
-/// any. The sessions of another front end may cause them.
+/// any. The messages can come from sessions of another front end of the VM.
 pub(super) struct Counter {
     pub(super) event: OwnedFd,
     parcels: Mutex<Vec<Parcel>>,
@@ -58,13 +58,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) worker: RequestId,
-    /// The guest's user, whose exports count together.
+    /// The guest's user. The exports of all workers of the same user count together.
     pub(super) user: Option<u32>,
     pub(super) counter: Arc<Counter>,
 }
 
 impl Client {
-    /// Returns true if exports of these two count together.
+    /// Returns true if the exports of both workers count together toward the limit.
     fn counts_with(&self, other: &Self) -> bool {
         self.worker == other.worker || (self.user.is_some() && self.user == other.user)
     }
@@ -79,7 +79,7 @@ struct Entry {
     thing: Exported,
 }
 
-/// A request for a descriptor that the exporting worker hasn't answered yet.
+/// A request for a descriptor, which the exporting worker hasn't answered yet.
 struct Fetch {
     owner: RequestId,
     importer: Client,
@@ -92,12 +92,12 @@ struct Table {
     entries: HashMap<Token, Entry>,
     fetches: HashMap<u64, Fetch>,
     last_fetch: u64,
-    /// The workers that have exported too many things, which was logged.
+    /// The workers that have reached the limit on exports. This is logged once for each of them.
     refused: HashSet<RequestId>,
 }
 
 impl Table {
-    /// Returns the reason why a worker may not export another thing.
+    /// Returns the reason why a worker may not export another allocation or event.
     fn refusal(&self, owner: &Client) -> Option<String> {
         let used = self.entries.len();
         if used >= MAX_EXPORTS {
@@ -121,8 +121,9 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// Adds a thing, unless there are too many or the token is in use. Fails with a reason for the log,
-    /// once for each worker.
+    /// Adds an export. Fails if there are too many exports or the token is in use. The error
+    /// contains a reason for the log if a limit has been reached and this worker's limit hasn't
+    /// been logged yet.
     pub(super) fn add(
         &self,
         owner: Client,
@@ -140,12 +141,12 @@ impl Exports {
         Ok(())
     }
 
-    /// Returns a thing.
+    /// Returns the export with this token.
     pub(super) fn find(&self, token: &Token) -> Option<Exported> {
         lock(&self.table).entries.get(token).map(|entry| entry.thing)
     }
 
-    /// Removes an export, if this worker has created it.
+    /// Removes an export, if `owner` has created it.
     pub(super) fn withdraw(&self, owner: RequestId, token: &Token) {
         let mut table = lock(&self.table);
         if table.entries.get(token).is_some_and(|entry| entry.owner.worker == owner) {
@@ -153,8 +154,8 @@ impl Exports {
         }
     }
 
-    /// Asks the worker that has exported memory for a descriptor. `importer` gets a `Fetched`
-    /// message in any case.
+    /// Requests a descriptor from the worker that has exported memory. `importer` gets a `Fetched`
+    /// message, whether or not the descriptor is found.
     pub(super) fn fetch(&self, importer: Client, request: u64, token: Token) {
         let mut table = lock(&self.table);
         let owner = table.entries.get(&token).map(|entry| entry.owner.clone());
@@ -167,8 +168,8 @@ impl Exports {
         owner.put(DeviceToWorker::Fetch { request: number, token }, None);
     }
 
-    /// Passes a descriptor from the worker that has exported memory to the one that asked for it.
-    /// Fails if nobody asked this worker for it.
+    /// Passes a descriptor from the worker that has exported memory to the worker that requested
+    /// it. Fails if no such request to `owner` is pending.
     pub(super) fn fetched(
         &self,
         owner: RequestId,
@@ -186,13 +187,13 @@ impl Exports {
         Ok(())
     }
 
-    /// Removes everything that a worker has exported, and answers the requests that it can't answer
-    /// any more.
+    /// Removes everything that a worker has exported, and answers the pending requests to it,
+    /// because it can no longer answer them itself.
     pub(super) fn forget(&self, worker: RequestId) {
         let mut table = lock(&self.table);
         table.entries.retain(|_, entry| entry.owner.worker != worker);
         table.refused.remove(&worker);
-        // Requests from this worker stay until their owners have answered them.
+        // Requests by this worker stay until the exporting workers have answered them.
         table.fetches.retain(|_, fetch| {
             let unanswered = fetch.owner == worker;
             if unanswered {
@@ -216,7 +217,8 @@ mod tests {
         Client { worker, user: None, counter: Counter::new().unwrap() }
     }
 
-    /// Exports as many events as possible. Returns their number, and the reason for the log.
+    /// Exports as many events as possible. Returns their number, and the reason of the refusal for
+    /// the log.
     fn fill(exports: &Exports, owner: &Client) -> (usize, Option<String>) {
         let token = |index| [owner.worker, index, 0, 0];
         let add = |index| exports.add(owner.clone(), token(index), EVENT);

@@ -1,4 +1,4 @@
-//! GPU queries, with which a guest reads facts about its GPUs without a session. Queries are
+//! GPU queries, which return facts about the VM's GPUs to a guest without a session. Queries are
 //! rate-limited, so that a guest can't keep the broker busy.
 
 use std::sync::Arc;
@@ -12,20 +12,21 @@ use host_ipc::messages::{
     MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmLimits, VmSlowed,
 };
 
-/// Token bucket for queries to the broker: its size, and the time in which one token is added. If
-/// no token is left, a query gets the broker's last reply, which is then at most `EARNED` old.
+/// Size of the token bucket that limits queries to the broker. One token is added per `EARNED`. If
+/// no token is left, a query gets the broker's last reply, which is at most `EARNED` old in that
+/// case.
 const BURST: u32 = 64;
 const EARNED: Duration = Duration::from_millis(1);
 
-/// A VM's queries. At most one query at a time is pending at the broker.
+/// The state of a VM's queries. At most one query is pending at the broker.
 pub(super) struct Questions<A> {
     tokens: u32,
     counted: Instant,
     last: Option<Arc<VmFacts>>,
-    /// Requesters that will get the reply to the query pending at the broker.
+    /// Requesters waiting for the reply to the query that is pending at the broker.
     asked: Vec<A>,
-    /// Requesters that came after the pending query was sent, so its reply may be out of date for
-    /// them.
+    /// Requesters that arrived after the pending query was sent. They wait for the next query,
+    /// because the pending query's reply may be out of date for them.
     waiting: Vec<A>,
 }
 
@@ -62,8 +63,8 @@ impl<A: Clone> Questions<A> {
         Verdict::Wait
     }
 
-    /// Handles the broker's reply. Returns the requesters that get it, and the requester for which
-    /// the broker must be queried again, if any.
+    /// Handles the broker's reply. Returns the requesters that get this reply, and a requester on
+    /// whose behalf the broker must be queried again, if any.
     pub(super) fn answered(&mut self, facts: &Arc<VmFacts>) -> (Vec<A>, Option<A>) {
         self.last = Some(facts.clone());
         let waiting = std::mem::take(&mut self.waiting);
@@ -72,10 +73,10 @@ impl<A: Clone> Questions<A> {
     }
 }
 
-/// Size of the entry of a GPU.
+/// Encoded size of the entry for a GPU, in bytes.
 const GPU_BYTES: usize =
     size_of::<Gpu>() + size_of::<Attributes>() + size_of::<GpuUse>() + size_of::<Limits>();
-/// Size of the entry of a process.
+/// Encoded size of the entry for a process, in bytes.
 const PROCESS_BYTES: usize = size_of::<Process>() + size_of::<ProcessUse>();
 
 /// Encodes the facts for the guest in at most [`uapi::QUERY_MAX`] bytes.
@@ -190,7 +191,7 @@ fn encode_link(link: PcieLink) -> u32 {
     u32::from(link.generation) << 16 | u32::from(link.lanes)
 }
 
-/// Copies a string, truncated so that it ends with a zero byte.
+/// Copies a string into `to`, truncated so that a zero byte follows it.
 fn text(to: &mut [u8], from: &str) {
     let len = from.len().min(to.len() - 1);
     to[..len].copy_from_slice(&from.as_bytes()[..len]);

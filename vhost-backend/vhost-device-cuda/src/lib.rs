@@ -48,8 +48,8 @@ pub use connection::DESCRIPTORS;
 pub use error::DeviceError;
 use error::os;
 
-/// Serves the VM that the broker describes in its setup message, as the user `uid` if one is given.
-/// With `jail`, does so in a jail. Returns only on error.
+/// Serves the VM that the broker describes in its setup message. First switches to the user `uid`,
+/// if it's given, and enters a jail, if `jail` is true. Returns only on error.
 pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceError> {
     process::unblock_signals();
     let parent = process::parent();
@@ -78,8 +78,8 @@ pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceEr
     serve(broker, &setup, listener)
 }
 
-/// Does the same as [`run`], but doesn't isolate this process, of which the device is only a part.
-/// This is for tests.
+/// Does the same as [`run`], but without changing this process's user or entering a jail, so that a
+/// test can run the device in its own process.
 pub fn run_in_a_test(broker: OwnedFd) -> Result<(), DeviceError> {
     let (setup, listener) = receive_setup(&broker)?;
     serve(broker, &setup, listener)

@@ -14,7 +14,7 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, Refusal, VmFacts};
 use host_ipc::seqpacket;
 
-/// The connection to the broker, and the mailboxes that are waiting for replies.
+/// The connection to the broker, and the mailboxes of the front ends that wait for its replies.
 pub(super) struct Link {
     broker: OwnedFd,
     last: AtomicU64,
@@ -30,16 +30,17 @@ pub(super) struct Link {
 #[derive(Default)]
 struct FrontEnds {
     count: u32,
-    /// Whether the broker wants to know it.
+    /// Whether the broker has requested reports of the number.
     is_wanted: bool,
 }
 
 /// Which front ends the VMM has stopped.
 #[derive(Default)]
 struct Stops {
-    /// Whether each front end that has sessions is stopped, by the address of its mailbox.
+    /// For each front end that has sessions: whether the VMM has stopped it. The key is the address
+    /// of the front end's mailbox.
     fronts: HashMap<usize, bool>,
-    /// What the broker was told last.
+    /// The last state sent to the broker.
     told: bool,
 }
 
@@ -151,8 +152,9 @@ impl Link {
         self.max_sessions.load(Ordering::Relaxed)
     }
 
-    /// Records whether a front end is stopped, or that it has no sessions. The VM counts as stopped
-    /// if all front ends that have sessions are stopped. Tells the broker if that has changed.
+    /// Records whether a front end is stopped (`None` if it has no sessions). The VM counts as
+    /// stopped if all front ends that have sessions are stopped. Sends the VM's state to the broker
+    /// if it has changed.
     pub(super) fn set_stopped(&self, mailbox: &Arc<Mailbox>, stopped: Option<bool>) {
         let mut stops = lock(&self.stops);
         let front = Arc::as_ptr(mailbox).addr();
@@ -163,32 +165,35 @@ impl Link {
         let is_stopped = !stops.fronts.is_empty() && stops.fronts.values().all(|stopped| *stopped);
         if is_stopped != stops.told {
             stops.told = is_stopped;
-            // The lock keeps the messages in order.
+            // Send while holding the lock, so that the broker receives the messages in the order of
+            // the changes.
             self.send(&DeviceToBroker::Stopped(is_stopped), mailbox);
         }
     }
 
-    /// Records the number of connected front ends.
+    /// Records the number of connected front ends, and sends it to the broker if the broker has
+    /// requested it.
     pub(super) fn set_front_ends(&self, count: u32) {
         let mut front_ends = lock(&self.front_ends);
         front_ends.count = count;
         if front_ends.is_wanted {
-            // The lock keeps the messages in order.
+            // Send while holding the lock, so that the broker receives the messages in the order of
+            // the changes.
             self.tell(&DeviceToBroker::FrontEnds(count));
         }
     }
 
-    /// Tells the broker that a session or a front end was refused.
+    /// Reports to the broker that a session or a front end was refused.
     pub(super) fn refused(&self, why: Refusal) {
         self.tell(&DeviceToBroker::Refused(why));
     }
 
-    /// Returns a number that no other request in this process has.
+    /// Returns a request number that hasn't been used in this process.
     pub(super) fn next_request(&self) -> RequestId {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Sends a message to the broker. Replies to a `Start` go to `mailbox`.
+    /// Sends a message to the broker. If it's a `Start`, replies to it go to `mailbox`.
     pub(super) fn send(&self, message: &DeviceToBroker, mailbox: &Arc<Mailbox>) {
         if let DeviceToBroker::Start { request, .. } = message {
             lock(&self.routes).insert(*request, mailbox.clone());

@@ -1,6 +1,6 @@
-//! The state machine for one front end's sessions. It doesn't know the transport and does no I/O:
-//! the caller passes in requests and events from workers, and carries out the [`Effect`]s that the
-//! machine emits.
+//! The state machine for one front end's sessions. It is independent of the transport and does no
+//! I/O: the caller passes in requests and events from workers, and carries out the [`Effect`]s that
+//! the machine emits.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub type RequestId = u64;
 const MAX_QUERIES: usize = 8;
 
 /// Maximum number of HELLOs that can wait for earlier sessions to end. A well-behaved driver sends
-/// one and waits for the response.
+/// one HELLO and waits for the response.
 const MAX_HELLOS: usize = 8;
 
 /// Maximum total size of requests waiting for sessions to start or end, in bytes. Enough for
@@ -28,7 +28,7 @@ const MAX_HELLOS: usize = 8;
 const MAX_BACKLOG: usize = 1 << 20;
 
 /// Maximum number of pieces in a session's regions. The worker maps each one, and the kernel allows
-/// a process 65530 mappings by default. The rest is for the driver library.
+/// a process 65530 mappings by default. The remaining mappings are for the driver library.
 const MAX_PIECES: usize = 48 * 1024;
 
 /// An action for the caller to carry out.
@@ -36,7 +36,7 @@ const MAX_PIECES: usize = 48 * 1024;
 pub enum Effect {
     /// Write the response to a chain.
     Answer {
-        /// The chain.
+        /// The chain to answer.
         chain: ChainId,
         /// The status in the response header.
         status: Status,
@@ -45,38 +45,37 @@ pub enum Effect {
     },
     /// Query the broker about the VM's GPUs.
     Query {
-        /// Identifies the query in [`Machine::facts`].
+        /// The query's number, which the caller passes to [`Machine::facts`] with the reply.
         request: RequestId,
     },
     /// Ask the broker for a worker.
     Start {
-        /// The number of this request. It also identifies the worker once the broker has started
-        /// it.
+        /// The number of this request, which also identifies the worker that the broker starts.
         request: RequestId,
-        /// The session, for logs.
+        /// The guest's session ID, for logs.
         session: u32,
-        /// The guest process, for logs.
+        /// ID of the guest process, for logs.
         pid: u32,
         /// The guest process's environment variables.
         env: Vec<(String, String)>,
     },
     /// Ask the broker to end a worker whose session the guest process has closed.
     End {
-        /// The worker.
+        /// Number of the worker to end.
         request: RequestId,
     },
     /// Ask the broker to end a worker for another reason.
     Abort {
-        /// The worker.
+        /// Number of the worker to end.
         request: RequestId,
         /// The reason.
         why: Abort,
     },
-    /// Tell the broker that a session was refused because of sessions.max.
+    /// Report to the broker that a session was refused because of sessions.max.
     Refused,
     /// Send a message to a worker.
     Send {
-        /// The worker.
+        /// Number of the worker that gets the message.
         request: RequestId,
         /// The message.
         message: DeviceToWorker,
@@ -85,21 +84,21 @@ pub enum Effect {
     },
     /// Ring a worker's doorbell.
     Ring {
-        /// The worker.
+        /// Number of the worker whose doorbell to ring.
         request: RequestId,
     },
     /// Put an ENDED event into the event queue.
     Ended {
         /// The session's ID in the guest.
         session: u32,
-        /// The session's number in logs.
+        /// Number of the session's worker, for logs.
         request: RequestId,
         /// The reason, one of the uAPI's `ENDED_` constants.
         value: u32,
     },
 }
 
-/// Translates guest memory addresses.
+/// Translates guest memory addresses to the files that workers map.
 pub trait GuestPages {
     /// Returns the slot, offset and length of each piece of the segments, or `None` if any part of
     /// a segment isn't guest memory.
@@ -113,12 +112,14 @@ pub trait GuestPages {
 enum Stage {
     /// Waiting for the broker to provide a worker.
     Creating { chain: ChainId },
-    /// The session has a worker.
+    /// The session has a worker, and accepts all requests.
     Live,
-    /// Waiting for the worker to be reaped. If the driver requested the end of the session, that
-    /// request (`destroy`) is answered then. Otherwise the driver gets an ENDED event.
+    /// Waiting for the worker to be reaped. After that, if the driver requested the end of the
+    /// session, its request (`destroy`) is answered. If it didn't, the driver gets an ENDED event
+    /// with `value`.
     Ending { value: u32, destroy: Option<ChainId> },
-    /// The worker has been reaped, but the driver hasn't acknowledged that with a DESTROY yet.
+    /// The worker has been reaped, but the driver hasn't acknowledged the session's end with a
+    /// DESTROY yet.
     Ended,
 }
 
@@ -129,7 +130,7 @@ enum InFlight {
     Submit { room: u32, bytes: usize, chain: ChainId },
 }
 
-/// The memory and mappings of an attached region in its worker.
+/// The size of an attached region, and the number of its mappings in the worker.
 struct Attached {
     bytes: u64,
     /// The number of mappings, one for each piece.
@@ -138,7 +139,7 @@ struct Attached {
 
 struct Session {
     request: RequestId,
-    /// The ID of the guest's user, if the user's sessions have limits.
+    /// The ID of the guest's user, if the sessions of that user have limits.
     user: Option<u32>,
     state: Stage,
     /// The regions that are attached, being attached, or being detached.
@@ -153,8 +154,9 @@ struct Session {
 }
 
 impl Session {
-    /// Takes a request in flight whose reply has arrived. If the reply doesn't suit the request, the
-    /// request stays in flight, so that its chain is answered when the worker has ended.
+    /// Takes a request in flight whose reply has arrived. If the reply is of the wrong kind for the
+    /// request, returns `None`, and the request stays in flight, so that its chain is answered when
+    /// the worker has ended.
     fn answered(&mut self, number: u64, suits: impl Fn(&InFlight) -> bool) -> Option<InFlight> {
         self.in_flight.get(&number).filter(|waiting| suits(waiting))?;
         self.in_flight.remove(&number)
@@ -170,7 +172,7 @@ pub struct Machine {
     dying: HashMap<RequestId, ()>,
     /// HELLOs waiting until `dying` is empty.
     hellos: Vec<ChainId>,
-    /// GPU queries in progress: the chain, and its room for a response.
+    /// GPU queries in progress, by request number: the chain, and its room for a response in bytes.
     queries: HashMap<RequestId, (ChainId, usize)>,
     next: u64,
     effects: Vec<Effect>,
@@ -426,8 +428,8 @@ impl Machine {
                 let Some(session) = self.live(session) else {
                     return self.answer(chain, uapi::ERR_NO_SESSION);
                 };
-                // A worker's message can hold at most `max_plain` bytes. The worker refuses a
-                // command whose reply is longer.
+                // A worker's message can hold at most `max_plain` bytes, so don't offer the worker
+                // more room. The worker refuses a command whose reply would be longer.
                 let room = room.min(max_plain);
                 let bytes = command.len() + room as usize;
                 if session.submitted > 0 && session.submitted + bytes > max_in_flight {
@@ -449,8 +451,8 @@ impl Machine {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
     }
 
-    /// Handles the broker's notice that a worker has started. Returns `false` if the session that
-    /// requested the worker has ended or is ending.
+    /// Handles the broker's notice that a worker has started. Returns `false` if the session for
+    /// which the worker was started has ended or is ending.
     pub fn worker_started(&mut self, request: RequestId, pages: &dyn GuestPages) -> bool {
         let Some(id) = self.find(request) else { return false };
         let Some(session) = self.sessions.get_mut(&id) else { return false };
@@ -503,8 +505,8 @@ impl Machine {
         }
     }
 
-    /// Handles a worker's message. An error says how the worker violated the protocol. The caller
-    /// must then end the worker.
+    /// Handles a worker's message. Returns an error that describes the violation if the worker
+    /// violated the protocol. The caller must then end the worker.
     pub fn worker_spoke(
         &mut self,
         request: RequestId,
@@ -544,8 +546,8 @@ impl Machine {
                 session.submitted -= bytes;
                 self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
             }
-            // The caller handles these messages, because all front ends of the VM share the
-            // exports.
+            // The caller handles messages about exports before it calls this function, because all
+            // front ends of the VM share the exports.
             WorkerToDevice::Export { .. }
             | WorkerToDevice::Import { .. }
             | WorkerToDevice::Withdraw { .. }
@@ -613,7 +615,7 @@ impl Machine {
         self.sessions.values().any(|session| session.state != Stage::Ended)
     }
 
-    /// Returns true if the session exists, or has ended but the driver hasn't acknowledged that
+    /// Returns true if the session exists, or has ended but the driver hasn't acknowledged its end
     /// yet.
     pub fn knows(&self, session: u32) -> bool {
         self.sessions.contains_key(&session)

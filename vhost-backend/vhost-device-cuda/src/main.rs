@@ -9,8 +9,8 @@ use host_ipc::{exit, logging, process, program};
 
 const NAME: &str = "vhost-device-cuda";
 
-/// By QEMU's convention, management software may pass this argument to any vhost-user backend. All
-/// other arguments are then ignored.
+/// The argument that makes this program print its capabilities as JSON. By QEMU's convention,
+/// management software may pass it to any vhost-user backend. All other arguments are then ignored.
 const PRINT_CAPABILITIES: &str = "--print-capabilities";
 const CAPABILITIES: &str = r#"{"type": "cuda"}"#;
 

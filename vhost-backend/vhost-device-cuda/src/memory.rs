@@ -101,8 +101,8 @@ impl GuestPages for Slots {
     }
 }
 
-/// Returns the memory that this process accesses: all but the files that a program has registered. An
-/// error gives the reason why those files can't be accepted.
+/// Returns the part of guest memory that this process accesses, which excludes files that a program
+/// without a VM has registered. Returns an error with a reason if such a file can't be accepted.
 pub(super) fn accessed(memory: &GuestMemoryMmap) -> Result<GuestMemoryMmap, &'static str> {
     let is_file = |region: &GuestRegionMmap| region.last_addr().0 >= FILES.start;
     let mut accessed = memory.clone();
@@ -110,9 +110,9 @@ pub(super) fn accessed(memory: &GuestMemoryMmap) -> Result<GuestMemoryMmap, &'st
         if region.start_addr().0 < FILES.start {
             return Err("a region of its memory table begins below the addresses of files");
         }
-        // Only files in memory have seals. A worker has the driver pin the files' pages. If pinning
-        // them needed another process, such as a file system in user space, that process could make
-        // the driver wait.
+        // Accept only files in memory, which are those that support seals. A worker makes the
+        // driver pin the files' pages. If a file system in user space provided the pages, it could
+        // make the driver wait.
         if region.file_offset().is_none_or(|file| fcntl_get_seals(file.file()).is_err()) {
             return Err("a file in its memory table is not in memory");
         }
@@ -122,8 +122,8 @@ pub(super) fn accessed(memory: &GuestMemoryMmap) -> Result<GuestMemoryMmap, &'st
     Ok(accessed)
 }
 
-/// Returns true if a region ends beyond the end of its file, where an access would end this process
-/// with SIGBUS. The crate that maps the regions doesn't check this.
+/// Returns true if a region ends beyond the end of its file, where an access would kill this
+/// process with SIGBUS. The crate that maps the regions doesn't check this.
 pub(super) fn exceeds_file(memory: &GuestMemoryMmap) -> bool {
     memory.iter().any(|region| {
         let Some(file_offset) = region.file_offset() else { return false };
@@ -135,10 +135,10 @@ pub(super) fn exceeds_file(memory: &GuestMemoryMmap) -> bool {
     })
 }
 
-/// Returns true if the front end could shrink its memory while the device is using it, because a
-/// file isn't sealed against shrinking.
+/// Returns true if the front end could shrink its memory while the device is using it, because one
+/// of its files isn't sealed against shrinking.
 pub(super) fn can_shrink(memory: &GuestMemoryMmap) -> bool {
-    // A file that doesn't support seals returns an error.
+    // For a file that doesn't support seals, fcntl returns an error, so it counts as not sealed.
     memory.iter().filter_map(|region| region.file_offset()).any(|file| {
         !fcntl_get_seals(file.file()).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
     })

@@ -1,13 +1,13 @@
 //! Limits how many front ends may be connected at once. Each connected front end occupies one of
-//! the VM's *places*; `connections.max` sets their number.
+//! the VM's *places*; `connections.max` sets the number of places.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use host_ipc::messages::Refusal;
 
-/// How long a new front end waits for a free place. This is long enough for the place of a killed
-/// front end to be released.
+/// How long a new front end waits for a free place. That is long enough for the device to release
+/// the place of a front end that was killed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Tracks the connected front ends.
@@ -21,7 +21,8 @@ pub(super) struct Present {
 #[derive(Default)]
 struct Count {
     connected: u32,
-    /// True if the connected front end could shrink its memory, so that no other may connect.
+    /// True if the connected front end could shrink its memory, so that no other front end may
+    /// connect.
     alone: bool,
 }
 
@@ -47,7 +48,7 @@ impl Present {
             });
         }
         count.connected += 1;
-        // The lock keeps the numbers in order.
+        // Call this while holding the lock, so that the numbers are reported in order.
         (self.on_change)(count.connected);
         Ok(Place(self.clone()))
     }

@@ -32,13 +32,14 @@ pub(super) struct Taken {
     pub(super) id: ChainId,
     /// `None` if the chain is malformed or too long.
     pub(super) request: Option<Vec<u8>>,
-    /// Bytes available for a response.
+    /// Number of bytes available for a response.
     pub(super) room: usize,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// The expected avail index of the next chain. If the ring is at any other index, it was reset.
+    /// The expected avail index of the next chain. If the ring continues at another index, it was
+    /// reset.
     next: u16,
     /// Responses held back while the queue is stopped.
     held: Vec<(ChainId, u32, Vec<u8>)>,
@@ -62,9 +63,9 @@ struct Waiting {
 pub(super) struct Queues {
     /// The VM's name, for logs.
     name: String,
-    /// The guest memory that the device has accepted. vhost-user-backend has a new memory table
-    /// before the device can refuse it, and a front end could truncate the files in a refused
-    /// table, so the queues never access guest memory through that library.
+    /// The guest memory that the device has accepted. The queues never access guest memory through
+    /// vhost-user-backend, because that library uses a new memory table before the device can
+    /// refuse it, and a front end could truncate the files in a refused table.
     memory: GuestMemoryAtomic<GuestMemoryMmap>,
     vrings: Vec<Vring>,
     queues: [Queue; uapi::NUM_QUEUES],
@@ -93,8 +94,8 @@ impl Queues {
         self.memory = GuestMemoryAtomic::new(memory.clone());
     }
 
-    /// Stores the rings, which the library first passes with the first kick. From then on, they
-    /// notify `changed` whenever one of them may have been started or stopped.
+    /// Stores the rings, which the library first passes with the first kick. From then on, the
+    /// rings notify `changed` whenever one of them may have been started or stopped.
     pub(super) fn set_vrings(&mut self, vrings: &[Vring], changed: &Arc<OwnedFd>) {
         if self.vrings.is_empty() {
             self.vrings = vrings.to_vec();
@@ -115,7 +116,8 @@ impl Queues {
             return false;
         }
         if let Some(call) = ring.get_call() {
-            // User-mode Linux passes a pipe. If the pipe is full, a write may fail, because a
+            // User-mode Linux passes a pipe. The pipe is made non-blocking, so that a full pipe
+            // doesn't block this thread. A write to a full pipe may fail without harm, because a
             // notification is already pending.
             // SAFETY: `call` owns the descriptor, and outlives this use.
             let call = unsafe { BorrowedFd::borrow_raw(call.as_raw_fd()) };
@@ -158,8 +160,8 @@ impl Queues {
         }
         let this = &mut self.queues[queue];
         let chain = this.pop(queue, &mut ring, &self.memory, &self.name)?;
-        // Refuse a head that is already in use. Otherwise the driver could have any number of
-        // requests in progress with one descriptor.
+        // Refuse a head that is already in use. If reuse were possible, the driver could have any
+        // number of requests in progress with one descriptor.
         if !this.out.insert(chain.head_index()) {
             this.give_up(
                 queue,
@@ -201,8 +203,9 @@ impl Queues {
         let Some(vring) = self.vrings.get(chain.queue) else { return };
         let memory = self.memory.memory();
         let mut ring = vring.get_mut();
-        // The ring's lock is held, so a stop comes either before these checks or after the write. A
-        // queue that continues at another index was reset, which `look` will detect.
+        // This function holds the ring's lock, so the queue can't be stopped between these checks
+        // and the write. If the queue continues at another index, it was reset, and the next call
+        // of `look` drops its chains.
         let queue = chain.queue;
         let goes_on = ring.get_queue().next_avail() == self.queues[queue].next;
         if !ring.get_queue().ready() || !ring.is_enabled() || !goes_on {
@@ -248,7 +251,7 @@ impl Queues {
         self.events.retain(|id, _| *id != session && known(*id));
     }
 
-    /// Drops all events. Called when the driver and its sessions are gone.
+    /// Drops all events. Called after a reset, when all sessions of the old driver end.
     pub(super) fn forget_all(&mut self) {
         self.events.clear();
         self.queues.iter_mut().for_each(|queue| queue.broken = false);
@@ -269,7 +272,7 @@ impl Queues {
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
         let mut used = false;
-        // Number of skipped buffers that were too short.
+        // Number of buffers skipped because they were too short.
         let mut short = 0;
         // The loop is bounded, so that a driver that keeps moving the index can't occupy this
         // thread.
@@ -286,7 +289,8 @@ impl Queues {
                     };
                     let (chain, _) = Chain::read(EVENTS, chain, ring.get_queue().size(), 0);
                     let event = Event { kind, session: *session, value, reserved: 0 };
-                    // If a buffer is too short, return it unused. The next one may fit.
+                    // If a buffer is too short for an event, return it to the driver unused. The
+                    // next buffer may be long enough.
                     let fits = chain.room() >= size_of::<Event>();
                     let written =
                         if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
@@ -303,7 +307,8 @@ impl Queues {
             if !waits || self.queues[EVENTS].broken {
                 break;
             }
-            // The remaining events wait for the driver's next buffer.
+            // The remaining events wait until the driver makes another buffer available, so request
+            // a kick for it.
             want_kick_after(&mut ring, &memory, avail.0);
             let now = ring.get_queue().avail_idx(&*memory, Ordering::SeqCst);
             if now.is_ok_and(|now| now == avail) {
@@ -318,8 +323,8 @@ impl Queues {
 
 impl Queue {
     /// Takes the next chain from a running ring. If the avail index is impossible or the next entry
-    /// isn't a chain, the queue is marked as broken. Otherwise the caller would find the same entry
-    /// again in an endless loop.
+    /// isn't a chain, the queue is marked as broken. Without the mark, the caller would take the
+    /// same entry again in an endless loop.
     fn pop(
         &mut self,
         number: usize,
@@ -363,8 +368,8 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Returns the kind and value of the next event that may be delivered while the driver's avail
-    /// index is `avail`.
+    /// Returns the kind and value of the session's next event that may be delivered while the
+    /// driver's avail index is `avail`.
     fn due(&self, avail: u16) -> Option<(u32, u32)> {
         if self.wake && self.mark != Some(avail) {
             return Some((uapi::EVENT_WAKE, 0));
@@ -382,8 +387,9 @@ impl Waiting {
     }
 }
 
-/// Requests a kick when the avail index passes `avail`. With EVENT_IDX, the library by itself would
-/// request a kick for the next buffer that it will take, which may already be available.
+/// Requests a kick when the avail index passes `avail`. With EVENT_IDX, the library would request a
+/// kick for the next buffer that it will take. That buffer may already be available, so the driver
+/// would never send the kick.
 fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
     let _ = ring.get_queue_mut().enable_notification(memory);
     let queue = ring.get_queue();
@@ -417,10 +423,11 @@ mod tests {
     const TABLE: u64 = 0x1000;
     const AVAIL: u64 = 0x2000;
     const USED: u64 = 0x3000;
-    /// The longest request.
+    /// Length of the longest request, in bytes.
     const MAX: usize = 256;
 
-    /// Returns queues whose control queue runs in this memory.
+    /// Returns queues whose control queue is running, with its rings in `memory` and its index at
+    /// `start`.
     fn running(memory: &GuestMemoryMmap, start: u16) -> Queues {
         let vrings: Vec<Vring> = (0..uapi::NUM_QUEUES)
             .map(|_| {
@@ -452,7 +459,8 @@ mod tests {
                 SIZE as usize,
             ),
             steps in prop::collection::vec(
-                // How far the avail index moves, the heads, and how many chains are answered.
+                // By how much the avail index increases, the heads in the avail ring, and the
+                // number of chains to answer.
                 (0..=SIZE + 2, prop::collection::vec(0..SIZE + 2, SIZE as usize), 0..6usize),
                 1..6,
             ),
@@ -470,7 +478,7 @@ mod tests {
             for (more, heads, answers) in steps {
                 for (entry, head) in heads.into_iter().enumerate() {
                     let place = AVAIL + 4 + 2 * entry as u64;
-                    // A request buffer may have overwritten the ring, so write all of it.
+                    // A response may have overwritten the ring, so write all of it again.
                     memory.write_obj(head.to_le(), GuestAddress(place)).unwrap();
                 }
                 avail = avail.wrapping_add(more);

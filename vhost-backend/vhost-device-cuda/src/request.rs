@@ -16,7 +16,7 @@ pub type Status = u32;
 /// A request on the control queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Announces a driver.
+    /// Announces a driver that has just been initialized.
     Hello {
         /// The driver's epoch.
         epoch: u64,
@@ -37,14 +37,14 @@ pub enum Control {
     },
     /// Attaches a region of guest memory.
     Attach {
-        /// ID of the session.
+        /// ID of the session that gets the region.
         session: u32,
         /// The region.
         region: Attach,
     },
     /// Detaches a region.
     Detach {
-        /// ID of the session.
+        /// ID of the session that has the region.
         session: u32,
         /// ID of the region.
         region: u32,
@@ -210,7 +210,7 @@ impl Attach {
         Ok(region)
     }
 
-    /// Returns true if the address and ring size are valid for the kind of region.
+    /// Returns true if the guest address and the ring size are valid for the kind of region.
     fn place_is_good(&self) -> bool {
         let Some(end) = self.vaddr.checked_add(self.len) else { return false };
         let aligned = self.vaddr.is_multiple_of(PAGE_BYTES);
@@ -274,7 +274,8 @@ fn whole<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     if bytes.len() == size_of::<T>() { take(bytes) } else { Err(uapi::ERR_INVALID) }
 }
 
-/// Parses `NAME=value\0` strings. The program's name and its user get the names that the broker expects.
+/// Parses `NAME=value\0` strings. The entries for the program's name and its user get the names
+/// [`PROGRAM`] and [`USER`], which the broker expects.
 fn environment(bytes: &[u8]) -> Result<Vec<(String, String)>, Status> {
     let Some(entries) = bytes.strip_suffix(b"\0") else {
         return if bytes.is_empty() { Ok(Vec::new()) } else { Err(uapi::ERR_INVALID) };
@@ -418,7 +419,8 @@ mod tests {
             kind in 0u32..8, session in 0u32..3, rest in prop::collection::vec(any::<u8>(), 0..400)
         ) {
             let bytes = [Hdr { kind, session }.as_bytes(), &rest].concat();
-            // Only requests that consist of just a header can be valid by chance.
+            // Random bytes can form a valid request only if that kind of request consists of just a
+            // header.
             match Control::parse(&bytes, &LIMITS) {
                 Ok(parsed) => {
                     prop_assert_eq!(parsed, Control::Destroy { session });

@@ -1,6 +1,6 @@
-//! A virtqueue of vhost-user-backend that reports when it's started or stopped. The library has a hook
-//! for GET_VRING_BASE, with which QEMU stops a queue, but none for SET_VRING_ENABLE, with which
-//! cloud-hypervisor does.
+//! A virtqueue of vhost-user-backend that reports when it's started or stopped. The library has a
+//! hook for GET_VRING_BASE, with which QEMU stops a queue. It has none for SET_VRING_ENABLE, with
+//! which cloud-hypervisor stops one.
 
 use std::fs::File;
 use std::io;
@@ -16,11 +16,11 @@ use host_ipc::eventfd::notify;
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 type Inner = VringRwLock<Memory>;
 
-/// The virtqueue. All clones are the same queue.
+/// A handle of a virtqueue. All clones refer to the same queue.
 #[derive(Clone)]
 pub(super) struct Vring {
     inner: Inner,
-    /// Becomes readable when the queue may have been started or stopped.
+    /// The eventfd that the queue notifies when it may have been started or stopped.
     changed: Arc<OnceLock<Arc<OwnedFd>>>,
 }
 

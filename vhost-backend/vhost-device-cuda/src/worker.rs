@@ -12,9 +12,9 @@ use host_ipc::frames::{Attached, Incoming, Outgoing, frame};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 use host_ipc::process::set_nonblocking;
 
-/// Maximum size of the messages that may be waiting for a worker when it imports something, in bytes.
-/// A worker that keeps importing without reading the replies would otherwise fill this process's
-/// memory.
+/// Maximum size, in bytes, of the messages that may be waiting for a worker when it exports or
+/// imports memory or an event. A worker that keeps importing without reading the replies would
+/// otherwise fill this process's memory.
 const MAX_WAITING: usize = 8 << 20;
 
 /// A message from the worker, with the bytes that follow it and its descriptor.
@@ -25,8 +25,9 @@ pub(super) struct WorkerLink {
     pub(super) stream: OwnedFd,
     /// Wakes the worker when the guest sends a DOORBELL.
     doorbell: OwnedFd,
-    /// The worker writes to this eventfd to wake the guest. Both sides share its file description,
-    /// so this side only watches it, and never reads or writes it.
+    /// The worker writes to this eventfd to wake the guest. This process only watches the eventfd,
+    /// and never reads or writes it: the worker shares its file description, and could make a read
+    /// or write block.
     pub(super) wake: OwnedFd,
     incoming: Incoming,
     outgoing: Outgoing,
@@ -52,7 +53,8 @@ impl WorkerLink {
         })
     }
 
-    /// Queues a message. Any files in the message that the worker doesn't have yet are sent first.
+    /// Queues a message. First sends the guest memory files to which the message refers and which
+    /// the worker doesn't have yet.
     pub(super) fn send(
         &mut self,
         message: &DeviceToWorker,
@@ -71,8 +73,8 @@ impl WorkerLink {
         self.flush()
     }
 
-    /// Queues the reply to a request to export or import something, or such a request from
-    /// another worker, with the descriptor that it carries.
+    /// Queues a message about exports and imports, with the descriptor that it carries: the reply
+    /// to this worker's request, or a request on behalf of another worker.
     pub(super) fn reply(
         &mut self,
         message: &DeviceToWorker,
@@ -85,7 +87,7 @@ impl WorkerLink {
         self.flush()
     }
 
-    /// Makes the worker drop a file whose slot is no longer in the memory table.
+    /// Makes the worker close a file whose slot is no longer in the memory table.
     pub(super) fn forget(&mut self, slot: u32) -> io::Result<()> {
         if self.slots.remove(&slot) {
             self.outgoing.push(frame(&DeviceToWorker::Forget { slot }, &[])?, None);

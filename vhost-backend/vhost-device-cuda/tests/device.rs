@@ -67,7 +67,7 @@ fn a_guest_that_sleeps_is_woken_once() {
     assert_eq!(guest.create(1), uapi::OK);
     let mut ring = guest.attach_ring(1, FREE);
     for _ in 0..20 {
-        // This is long enough that the worker sometimes goes to sleep, too.
+        // The sleep is long enough that the worker sometimes goes to sleep, too.
         std::thread::sleep(std::time::Duration::from_millis(1));
         ring.ring.shared().announce_guest_sleep();
         if ring.push(NO_CALL, uapi::CMD_WAITED, 0, 16) {
@@ -132,7 +132,8 @@ fn an_index_beyond_the_queue_stops_only_that_queue() {
     assert_eq!(guest.create(1), uapi::OK);
     guest.announce(2, QUEUE_SIZE + 1);
     assert_eq!(guest.create(2), uapi::OK);
-    // The device checks the event queue only when it has an event.
+    // The test kills a worker after this, because the device checks the event queue only when it
+    // has an event.
     guest.announce(1, QUEUE_SIZE + 1);
     let victim = device.processes(WORKER)[0];
     // SAFETY: `kill` accesses no memory, and the process belongs to this test.
@@ -166,7 +167,7 @@ fn a_head_in_use_or_out_of_range_stops_the_queue() {
         guest.reset_queue(0);
         assert_eq!(guest.hello(head.into()), uapi::OK);
         assert_eq!(guest.create(1), uapi::OK);
-        // The stopped worker doesn't reply, so the request stays in progress.
+        // Stop the worker, so that it doesn't reply and the request stays in progress.
         let worker = device.processes(WORKER)[0] as libc::pid_t;
         // SAFETY: `kill` accesses no memory, and the process belongs to this test.
         unsafe { libc::kill(worker, libc::SIGSTOP) };
@@ -199,8 +200,8 @@ fn a_protocol_violation_ends_only_its_session() {
             guest.attach_ring(session, FREE + session as usize * 0x10_0000)
         })
         .collect();
-    // These end their sessions: a tail beyond the ring, a reply outside the arena, and a command of
-    // length zero.
+    // Each of these violations ends its session: a tail beyond the ring, a reply outside the arena,
+    // and a command of length zero.
     let shared = *rings[0].ring.shared();
     shared.tail.store(1 << 40, std::sync::atomic::Ordering::Release);
     guest.doorbell(1);
@@ -314,7 +315,7 @@ fn a_vm_is_paused_while_its_vmm_has_stopped_its_queues() {
     let mut guest = Guest::connect(&device.socket);
     let mut running = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
-    // cloud-hypervisor only disables the queues.
+    // When it pauses a VM, cloud-hypervisor only disables the queues.
     for enabled in [false, true, false, true] {
         for queue in 0..3 {
             guest.front.set_vring_enable(queue, enabled).unwrap();
@@ -323,8 +324,8 @@ fn a_vm_is_paused_while_its_vmm_has_stopped_its_queues() {
     }
     let mut ring = guest.attach_ring(1, FREE);
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
-    // QEMU stops queues in this way. The VM doesn't count as paused while another front end that
-    // has a session runs.
+    // QEMU stops queues with GET_VRING_BASE. The VM doesn't count as paused while another front end
+    // with a session is running.
     let stop = |guest: &mut Guest| -> Vec<u16> {
         (0..3).map(|queue| guest.front.get_vring_base(queue).unwrap() as u16).collect()
     };
@@ -339,10 +340,10 @@ fn a_vm_is_paused_while_its_vmm_has_stopped_its_queues() {
     }
     wait_for("the end of the pause", || !is_paused());
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
-    // A driver that is unbound first ends its sessions.
+    // Unbinding a driver isn't a pause: the driver ends its sessions before it stops the queues.
     assert_eq!(guest.hello(2), uapi::OK);
     stop(&mut guest);
-    // A VMM that exits while its VM is stopped leaves no pause behind.
+    // When a VMM exits while its VM is stopped, the VM no longer counts as paused.
     assert_eq!(running.create(1), uapi::OK);
     assert!(!is_paused());
     stop(&mut running);
@@ -476,7 +477,8 @@ fn a_worker_runs_as_the_vms_user_and_cannot_change_back() {
         line.unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(field("NoNewPrivs:"), ["1"]);
-    // Without root, all processes run as the same user.
+    // If the test runs without root, all processes have the same user, so check users only with
+    // root.
     // SAFETY: `geteuid` takes no arguments and can't fail.
     if unsafe { libc::geteuid() } == 0 {
         assert_eq!(field("Uid:"), ["61001"; 4]);
@@ -514,7 +516,8 @@ fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
     wait_for("a warm worker", || device.processes(WORKER).len() == 1);
     let worker = device.processes(WORKER)[0];
     assert_eq!(guest.create(1), uapi::OK);
-    // These are the driver library's threads, the worker's threads, and the main thread.
+    // All threads of the worker: the driver library's threads, the worker's own threads, and the
+    // main thread.
     let tasks = std::fs::read_dir(format!("/proc/{worker}/task")).unwrap().flatten();
     let filters: Vec<u32> = tasks
         .filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok())
@@ -581,7 +584,7 @@ fn unsealed_memory_is_accepted_only_from_a_single_front_end() {
     assert_eq!(next.create(1), uapi::OK);
 }
 
-/// A file that others can truncate. Nothing else owns the descriptor.
+/// Returns a file in memory that isn't sealed, so that other processes can truncate it.
 fn shared_file(len: u64) -> std::fs::File {
     // SAFETY: the name is a C string, and the descriptor is new.
     let file = unsafe {
@@ -592,8 +595,8 @@ fn shared_file(len: u64) -> std::fs::File {
     file
 }
 
-/// A program without a VM registers files that it shares with others. The device process must not
-/// depend on them, and the program's VM must not lose its other front ends.
+/// A program without a VM registers files that it shares with others. Other processes can truncate
+/// such files. That must not affect the device process or the VM's other front ends.
 #[test]
 fn files_for_workers_are_accepted_from_several_front_ends() {
     let device = Device::start(&[]);
@@ -613,24 +616,26 @@ fn files_for_workers_are_accepted_from_several_front_ends() {
     };
     let part = (FILES.start + (1 << 12), 2 << 12);
     assert_eq!(guest.attach(region(2, 0x1000_0000), &[part]), uapi::OK);
-    // The file becomes shorter. The next one is accepted, and the region can be detached.
+    // After a registered file has become shorter, another file is still accepted, and the region
+    // can be detached.
     file.set_len(0).unwrap();
     guest.share_file(FILES.start + (1 << 30), &shared_file(1 << 12), 1 << 12).unwrap();
     let hdr = Hdr { kind: uapi::CTRL_REGION_DETACH, session: 1 };
     let detach = RegionDetach { hdr, region: 2, reserved: 0 };
     assert_eq!(guest.control(detach.as_bytes()), uapi::OK);
-    // A request in such memory isn't read.
+    // The device doesn't read a request in such a file.
     let inside = Descriptor { addr: FILES.start, len: 16, flags: 0, next: 0 };
     guest.push(uapi::QUEUE_CONTROL as usize, 60, &[inside]);
     wait_for("its return", || guest.answer_of(0, 60).is_some());
     assert_eq!((guest.create(2), other.create(2)), (uapi::OK, uapi::OK));
-    // At other addresses, memory still has to be sealed.
+    // At addresses outside the range for registered files, memory still has to be sealed.
     let mut third = Guest::connect(&device.socket);
     assert!(third.share_file(1 << 40, &shared_file(1 << 12), 1 << 12).is_err());
     assert_eq!((guest.create(3), other.create(3)), (uapi::OK, uapi::OK));
 }
 
-/// Files that aren't in memory could make the driver wait for a file system of the front end.
+/// If a file weren't in memory, the driver could have to wait for a file system that the front end
+/// provides.
 #[test]
 fn files_for_workers_must_be_in_memory() {
     let device = Device::start(&[]);
@@ -650,7 +655,7 @@ fn workers_are_killed_first_if_the_host_runs_out_of_memory() {
     let workers = device.processes(WORKER);
     assert!(!workers.is_empty());
     for worker in workers {
-        // A worker that has just been started in advance sets its oom_score_adj a moment later.
+        // A warm worker sets its oom_score_adj shortly after it has started.
         wait_for("the worker's score", || {
             let score = std::fs::read_to_string(format!("/proc/{worker}/oom_score_adj"));
             score.unwrap().trim() == "1000"
@@ -658,8 +663,8 @@ fn workers_are_killed_first_if_the_host_runs_out_of_memory() {
     }
 }
 
-/// The device refuses the memory of a second front end, but its queues must not access the memory
-/// before that either.
+/// The device refuses the memory of a second front end, and its queues must not access that memory
+/// even before the refusal.
 #[test]
 fn memory_that_is_refused_is_never_accessed() {
     let device = Device::start(&[]);
@@ -672,7 +677,8 @@ fn memory_that_is_refused_is_never_accessed() {
     assert_eq!(other.create(1), uapi::OK);
 }
 
-/// Accesses beyond the end of a file would end the device process, which serves the other front end.
+/// Accesses beyond the end of a file would kill the device process with SIGBUS, and it also serves
+/// the other front end.
 #[test]
 fn memory_that_its_file_lacks_is_refused() {
     let device = Device::start(&[]);
@@ -694,7 +700,8 @@ fn a_wake_without_a_buffer_is_delivered_with_the_next_one() {
         assert_eq!(guest.create(1), uapi::OK);
         let mut ring = guest.attach_ring(1, FREE);
         for _ in 0..10 {
-            // Two wakes in a row, the second before the driver has made a buffer available.
+            // Cause two wakes in a row. The second comes before the driver has made another event
+            // buffer available.
             for slot in [0, 64] {
                 ring.ring.shared().announce_guest_sleep();
                 if ring.push(NO_CALL, uapi::CMD_WAITED, slot, 16) {

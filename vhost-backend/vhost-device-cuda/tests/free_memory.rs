@@ -1,4 +1,4 @@
-//! Tests that each session of a VM sees at once how much memory the others use.
+//! Tests that each session of a VM immediately sees how much memory the other sessions use.
 
 use host_test_support::{Device, FREE, Guest, SessionRing};
 use protocol::calls::{CuMemAllocV2, CuMemFreeV2, CuMemGetInfoV2, VcudaPrimaryCtxRetain};
@@ -33,7 +33,7 @@ fn a_session_sees_the_allocations_of_another_one_at_once() {
         one.send(&mut guest, CTX, &CuMemFreeV2 { dptr });
         assert_eq!(free(&mut guest, &mut other), all);
     }
-    // The memory of a session that has ended is free as soon as the guest knows of the end.
+    // The memory of a session is free again as soon as the guest is notified of the session's end.
     one.send(&mut guest, CTX, &CuMemAllocV2 { bytesize: 64 << 20 });
     assert_eq!(free(&mut guest, &mut other), all - 64 * MIB);
     assert_eq!(guest.destroy(1), uapi::OK);

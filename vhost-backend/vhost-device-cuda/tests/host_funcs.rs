@@ -98,8 +98,8 @@ fn false_counts_from_the_guest_do_not_confuse_the_worker() {
         shared.host_sleeps.store(count as u32, Ordering::Release);
         bench.guest.doorbell(SESSION);
     }
-    // The session must continue, because the worker counts host functions itself instead of reading
-    // its counters back from the shared header.
+    // The session must continue, because the worker keeps its own counts of host functions, and
+    // never reads them back from the shared header, which the test has overwritten.
     let bytesize = 64;
     bench.ring.send(&mut bench.guest, CTX, &CuMemAllocV2 { bytesize });
     bench.end();

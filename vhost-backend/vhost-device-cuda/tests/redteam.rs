@@ -1,4 +1,4 @@
-//! Plays a worker that a guest has taken over, and checks what it can reach.
+//! Simulates a compromised worker, and checks that it can access only what the jail permits.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,8 @@ use protocol::uapi;
 
 const WORKER: &str = "vhost-cuda-worker";
 
-/// Builds a driver library that attacks the host, in a directory that also contains softgpu's.
+/// Builds a driver library that attacks the host from `source`, in a directory that also contains
+/// softgpu's library.
 fn build(source: &str, directory: &Path) -> std::path::PathBuf {
     // The library is linked with libcuda.so.1, so softgpu's library must have that name.
     let softgpu_here = directory.join("libcuda.so.1");
@@ -28,7 +29,7 @@ fn build(source: &str, directory: &Path) -> std::path::PathBuf {
     library
 }
 
-/// Without root, there is no jail.
+/// Needs root, because without root there is no jail.
 #[test]
 fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
     // SAFETY: `geteuid` takes no arguments and can't fail.
@@ -43,11 +44,12 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
     let _abstract_socket = UnixListener::bind_addr(&abstract_name).unwrap();
     let known = format!("{}:{}", std::process::id(), secrets.path().display());
     let env = [("SOFTGPU_REDTEAM", known.as_str())];
-    // Use the umask of the systemd unit.
+    // Set the same umask as vcudad's systemd unit.
     // SAFETY: the call takes no pointers.
     unsafe { libc::umask(0o077) };
-    // A worker that is started in advance doesn't know its user when it loads the library, but it
-    // has got nothing from a guest either.
+    // A warm worker loads the library before it knows its VM's user, so the library still runs as
+    // root while it loads. That is acceptable, because the worker hasn't received anything from a
+    // guest yet.
     for (warm, exception) in [("0", ""), ("1", "be root while the driver library loads")] {
         let device =
             Device::start_with(&path, &["--jail", "required", "--warm-workers", warm], &env);
@@ -67,13 +69,13 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
             assert_eq!(result == "done", allowed, "{line}");
         }
 
-        // Of all refused calls, only the first few are in the log.
+        // Only the first 16 refused calls are logged.
         let refused = device.log().lines().filter(|line| line.contains("refused the")).count();
         assert_eq!(refused, 16, "{}", device.log());
     }
 }
 
-/// Without root, there is no jail.
+/// Needs root, because without root there is no jail.
 #[test]
 fn files_of_a_worker_end_with_its_session_but_its_vm_keeps_the_cache() {
     // SAFETY: `geteuid` takes no arguments and can't fail.
@@ -86,8 +88,9 @@ fn files_of_a_worker_end_with_its_session_but_its_vm_keeps_the_cache() {
         let mut device =
             Device::start_with(&path, &["--jail", "required", "--warm-workers", warm], &[]);
         let mut guest = Guest::connect(&device.socket);
-        // The second session finds nothing in shared memory, with the same limits, but the entry that
-        // the first has added to the cache.
+        // The second session finds an empty shared memory with the same limits, because the first
+        // session's files were removed. In the cache, it finds the entry that the first session
+        // added.
         for session in [1, 2] {
             assert_eq!(guest.create(session), uapi::OK, "{}", device.log());
             let report = report_of(&device);
@@ -105,7 +108,7 @@ fn files_of_a_worker_end_with_its_session_but_its_vm_keeps_the_cache() {
 }
 
 /// Returns true if this process may keep its children from lowering the values in their
-/// `oom_score_adj`, which root can't do in some containers.
+/// `oom_score_adj`, which isn't allowed in some containers, even to root.
 fn can_protect_the_oom_score() -> bool {
     const SYS_RESOURCE: u32 = 24;
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

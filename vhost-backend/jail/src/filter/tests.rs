@@ -304,8 +304,8 @@ fn errno<const N: usize>(call: libc::c_long, arguments: [usize; N]) -> i32 {
     let starts = [libc::SYS_fork, libc::SYS_vfork, libc::SYS_clone].contains(&(call & !X32));
     if result == 0 && starts {
         // If a call that should be refused created a child process, the child process reaches this
-        // line, and must not continue the test. SAFETY: _exit takes no pointers, and the process
-        // ends here.
+        // line, and must not continue the test.
+        // SAFETY: _exit takes no pointers, and the process ends here.
         unsafe { libc::_exit(1) }
     }
     if result >= 0 {

@@ -171,7 +171,7 @@ fn ids_in_use_and_limits_are_refused() {
     assert_eq!(ask(&mut machine, 3, &create(5)), [answer(3, uapi::ERR_EXISTS)]);
     assert_eq!(ask(&mut machine, 4, &destroy(6)), [answer(4, uapi::ERR_NO_SESSION)]);
     ask(&mut machine, 5, &create(6));
-    // The operator learns of it, too.
+    // Reaching the limit is also reported to the broker, so that the operator learns of it.
     assert_eq!(ask(&mut machine, 6, &create(7)), [Effect::Refused, answer(6, uapi::ERR_LIMIT)]);
 }
 
@@ -188,7 +188,7 @@ fn a_session_without_a_worker_is_refused_and_forgotten() {
 fn a_destroy_is_answered_and_frees_the_id_once_the_worker_is_reaped() {
     let mut machine = with_session();
     assert_eq!(ask(&mut machine, 3, &destroy(5)), [Effect::End { request: 1 }]);
-    // Later requests for the session wait.
+    // While the session is ending, later requests for it wait.
     assert_eq!(ask(&mut machine, 4, &create(5)), []);
     assert_eq!(ask(&mut machine, 5, &attach(5, 1, 0)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
@@ -305,7 +305,7 @@ fn a_session_cannot_attach_more_than_the_guest_has() {
     assert!(matches!(accepted.as_slice(), [Effect::Send { .. }]), "{accepted:?}");
 }
 
-/// All guest memory that there can be, in which each segment is a piece.
+/// Guest memory that contains every address, and maps each segment as one piece.
 struct Scattered;
 
 impl GuestPages for Scattered {
@@ -454,7 +454,8 @@ fn a_worker_that_replies_wrongly_does_not_lose_a_chain() {
     let submit = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
     let done = |request| WorkerToDevice::Done { request, status: uapi::OK };
     let answered = |request| WorkerToDevice::Answer { request };
-    // Each of these is an error: the wrong kind of reply, and a reply that is longer than its room.
+    // Each of these replies is a protocol violation: the wrong kind of reply, and a reply that is
+    // longer than its room.
     for (reply, body) in [(&done as &dyn Fn(u64) -> _, vec![]), (&answered, vec![0; 17])] {
         let mut machine = with_session();
         machine.command(3, &submit, 24);
@@ -526,7 +527,8 @@ proptest! {
                 Step::Reset => {
                     machine.reset();
                     settle(&mut machine, &mut open, &mut started);
-                    // Waiting HELLOs are dropped together with their queue.
+                    // A reset drops waiting HELLOs together with their queue, so they needn't be
+                    // answered.
                     open.clear();
                 }
             }

@@ -1,9 +1,11 @@
 // A driver library that fills its VM's shared memory and writes to its cache, for tests.
 //
 // Once its worker serves a session, a thread of this library creates in /dev/shm as many nested
-// directories as DEPTH, and then as many files as the kernel permits, but at most FILES. It also adds
-// an entry to the cache of compiled kernels. It writes to /tmp/report the number of entries that were
-// in both before, the numbers of directories and files, and the error that ended it. All driver calls go to softgpu, which this library is linked with.
+// directories as DEPTH, and then as many files as the kernel permits, but at most FILES. It also
+// adds an entry to the cache of compiled kernels. It writes to /tmp/report the numbers of entries
+// that the cache and /dev/shm contained before, the numbers of directories and files that it
+// created, and the error that stopped it. All driver calls go to softgpu, which this library is
+// linked with.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -33,8 +35,8 @@ static int entries(const char *path)
 	return count;
 }
 
-// Creates nested directories, from the innermost one outwards: Landlock takes longer, the deeper a
-// directory is in which something is created.
+// Creates nested directories, from the innermost one outwards, because creating an entry takes
+// Landlock longer the deeper its parent directory is nested.
 static int nest(void)
 {
 	int depth = 0;
@@ -61,8 +63,8 @@ static int create_files(void)
 	return FILES;
 }
 
-// Adds a directory to the cache of compiled kernels. Returns the number of those that were there
-// before, or -1.
+// Adds a directory to the cache of compiled kernels. Returns the number of entries that the cache
+// contained before, or -1.
 static int cache(void)
 {
 	const char *directory = getenv("CUDA_CACHE_PATH");
@@ -87,7 +89,7 @@ static int filters(void)
 
 static void *fill(void *nothing)
 {
-	// A worker installs its filter when it gets its session.
+	// Wait until the worker has installed its filter, which it does when it gets its session.
 	while (filters() == filters_at_load)
 		usleep(1000);
 	int before = entries("/dev/shm");
@@ -103,7 +105,8 @@ static void *fill(void *nothing)
 	return nothing;
 }
 
-// The broker has workers load the library that contains this function.
+// Workers load the library that contains the probed function cuInit, so this library must define
+// cuInit.
 unsigned int cuInit(unsigned int flags)
 {
 	unsigned int (*softgpus)(unsigned int) = dlsym(RTLD_NEXT, "cuInit");

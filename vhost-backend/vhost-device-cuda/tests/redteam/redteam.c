@@ -1,8 +1,9 @@
 // A driver library that attacks the host, for tests.
 //
-// It plays a worker that a guest has taken over: once the worker serves a session, a thread of this
-// library tries what such a worker might, and writes to /tmp/report a line for each attempt, with
-// "done" or the error. All driver calls go to softgpu, which this library is linked with.
+// It simulates a compromised worker: once the worker serves a session, a thread of this library
+// tries the attacks that a compromised worker might try, and writes a line for each attempt to
+// /tmp/report, with "done" or the error. All driver calls go to softgpu, which this library is
+// linked with.
 //
 // SOFTGPU_REDTEAM contains what an attacker might know about the host: the broker's process ID, and
 // a directory with files that a worker must not reach, separated by a colon.
@@ -187,7 +188,7 @@ static void network(const char *directory)
 	tried("open a packet socket", socket(AF_PACKET, SOCK_RAW, 0));
 	snprintf(local.sun_path, sizeof(local.sun_path), "%s/socket", directory);
 	tried("connect to the VM's device", connect_to(AF_UNIX, &local, sizeof(local)));
-	// An abstract name.
+	// Use an abstract socket name, which starts with a zero byte.
 	memset(local.sun_path, 0, sizeof(local.sun_path));
 	int length = snprintf(local.sun_path + 1, 64, "%s", directory);
 	tried("connect to an abstract socket",
@@ -211,8 +212,8 @@ static void *named_thread(void *nothing)
 	return (void *)name_thread();
 }
 
-// Makes an ioctl as on NVIDIA's devices, with an argument of this size. The driver's status is in its
-// last 4 bytes.
+// Makes an ioctl as on NVIDIA's devices, on a file that isn't one of them. `size` is the size of
+// the argument, whose last 4 bytes contain the driver's status.
 static long driver_call(int number, unsigned int size, unsigned int operation, void *parameters,
 			unsigned int length)
 {
@@ -246,8 +247,8 @@ static long allocate(unsigned int class, void *parameters)
 	return result;
 }
 
-// The file isn't one of NVIDIA's devices, so even a permitted operation fails, when the supervisor
-// checks the file.
+// Tries driver operations. All of them fail, even permitted ones, because the supervisor finds that
+// the file isn't one of NVIDIA's devices.
 static void driver_operations(void)
 {
 	static unsigned char parameters[16384];
@@ -274,7 +275,7 @@ static void driver_operations(void)
 	tried("pass a file that isn't a GPU", driver_call(0x2a, 32, 0x201, parameters, 128));
 }
 
-// Driver libraries need these operations.
+// Tries operations that driver libraries need, which must succeed.
 static void permitted(void)
 {
 	tried("(allowed) name a thread", name_thread());
@@ -304,7 +305,7 @@ static void *attack(void *nothing)
 	snprintf(known, sizeof(known), "%s", getenv("SOFTGPU_REDTEAM"));
 	char *directory = strchr(known, ':');
 	*directory++ = 0;
-	// A worker installs its filter when it gets its session.
+	// Wait until the worker has installed its filter, which it does when it gets its session.
 	while (filters() == filters_at_load)
 		usleep(1000);
 	report = fopen("/tmp/report.part", "we");
@@ -315,7 +316,7 @@ static void *attack(void *nothing)
 	privileges();
 	driver_operations();
 	permitted();
-	// The log and the broker must bear any number of refused calls.
+	// Make a large number of refused calls, which the log and the broker must withstand.
 	for (int i = 0; i < FLOOD; i++)
 		syscall(SYS_personality, 0xffffffff);
 	fclose(report);
@@ -323,7 +324,8 @@ static void *attack(void *nothing)
 	return nothing;
 }
 
-// The broker has workers load the library that contains this function.
+// Workers load the library that contains the probed function cuInit, so this library must define
+// cuInit.
 unsigned int cuInit(unsigned int flags)
 {
 	unsigned int (*softgpus)(unsigned int) = dlsym(RTLD_NEXT, "cuInit");
