@@ -18,7 +18,8 @@ use super::model::{
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
-/// Maximum size of a configuration file, in bytes. It has room for as many VMs as vcudad serves.
+/// Maximum size of a configuration file, in bytes. A file with the maximum number of VMs that
+/// vcudad serves fits.
 const MAX_CONFIG: usize = 1 << 20;
 /// Maximum time for a client to send its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
@@ -66,7 +67,7 @@ pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     }
 }
 
-/// Reads a body. If its declared length is too large, refuses it without reading it.
+/// Reads a body. If its declared length is larger than `max`, refuses it without reading it.
 async fn read(body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
         let says = format!("the body is larger than {max} bytes");
@@ -88,20 +89,22 @@ async fn read(body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     }
 }
 
-/// Writes whole numbers as integers. In JSON, `1.0` and `1` are the same number, but not for serde. If
-/// the text contains no such number, or isn't JSON, returns it as it is.
+/// Rewrites whole numbers such as `1.0` as integers. In JSON, `1.0` and `1` are the same number,
+/// but serde accepts only `1` for an integer. If the text contains no such number, or isn't JSON,
+/// returns it unchanged.
 fn whole_numbers(text: &[u8]) -> Cow<'_, [u8]> {
     fn convert(value: &mut Value) -> bool {
         match value {
             Value::Number(number) => {
-                // An f64 represents every integer up to this one exactly.
+                // Convert only numbers up to 2^53: an f64 represents every integer up to that
+                // exactly.
                 let largest = (1u64 << f64::MANTISSA_DIGITS) as f64;
                 let is_whole = |float: &f64| float.fract() == 0.0 && float.abs() <= largest;
                 let whole = number.as_f64().filter(|float| number.is_f64() && is_whole(float));
                 whole.inspect(|float| *number = (*float as i64).into()).is_some()
             }
-            // Count the changes instead of calling `any`, which would stop converting at the first
-            // one.
+            // Count the converted elements instead of calling `any`, which would stop after the
+            // first converted element.
             Value::Array(list) => {
                 list.iter_mut().filter_map(|v| convert(v).then_some(())).count() > 0
             }
@@ -132,7 +135,8 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
             Some((key, _)) => format!("{place}.{key}"),
             None => place,
         };
-        // For an unknown key or value, the message already lists the known ones.
+        // Append the expected range, except for an unknown key or value, because the message
+        // already lists the known ones.
         if let Some(range) = expected(&field).filter(|_| !message.starts_with("unknown")) {
             message = format!("{message}; it must be {range}");
         }
@@ -195,7 +199,7 @@ fn at<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
 fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = error.field.as_deref()?;
-    // If the key is unknown, the original error is more useful.
+    // If the key is unknown, return `None`, because the original error is more useful.
     at(&value, field).filter(|value| value.is_null() && !error.message.starts_with("unknown"))?;
     let range = expected(field).map(|range| format!(": it must be {range}")).unwrap_or_default();
     Some(ApiError::invalid(field, format!("can't be reset{range}")))
@@ -262,7 +266,7 @@ mod tests {
         }
     }
 
-    /// JSON doesn't distinguish them.
+    /// JSON doesn't distinguish `1.0` from `1`, so both are accepted for integers.
     #[tokio::test]
     async fn a_whole_number_may_be_written_with_a_point() {
         let text = r#"{"name": "a", "memory": {"max": 2097152.0}, "compute": {"weight": 3e2},

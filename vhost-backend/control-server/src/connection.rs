@@ -1,5 +1,5 @@
-//! Accepts connections and limits their number, the time for a client to send a request, and the
-//! time for it to read the response.
+//! Accepts connections and limits their number and the time that a client may take to send a
+//! request and to read the response.
 
 use std::future::Future;
 use std::io;
@@ -34,8 +34,8 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: applicat
     content-length: 80\r\nconnection: close\r\n\r\n\
     {\"code\":\"unavailable\",\"message\":\"too many connections at once: try again later\"}";
 
-/// The ID of the user whose process has connected. `None` if it's unknown, as on TCP. Requests have
-/// it as an extension.
+/// The ID of the user whose process has connected. `None` if it's unknown, as it is for TCP
+/// connections. Each request carries it as an axum extension.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer(pub(super) Option<u32>);
 
@@ -92,8 +92,8 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
         tokio::spawn(async move {
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
-                // A client that has shut down its sending side still reads the response. A
-                // disconnected client is detected when a write fails.
+                // Continue to serve a client that has shut down its sending side, because it may
+                // still read the response. A disconnected client is detected when a write fails.
                 .half_close(true)
                 .header_read_timeout(HEAD_PATIENCE)
                 .max_headers(MAX_HEADERS)

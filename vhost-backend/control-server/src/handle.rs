@@ -19,14 +19,16 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 
 /// Maximum number of requests waiting for the event loop.
 const QUEUE: usize = 64;
-/// Maximum number of requests waiting for the event loop of all clients of the read socket together, and
-/// of all that read metrics, so that they leave room for those of the control socket.
+/// Maximum number of waiting requests from all clients of the read socket together, and separately
+/// from all clients that read metrics. It is lower than [`QUEUE`], so that these clients leave room
+/// for requests from the control socket.
 const READER_QUEUE: usize = 16;
-/// Number of events by which a reader can lag behind before it misses some, and number of past events
-/// that new readers can get.
+/// Number of events by which a reader can lag behind before it misses events, and number of past
+/// events that a new reader can get.
 const EVENTS: usize = 1024;
 /// Maximum wait for a reply. The event loop never blocks, so only the reply to a change can take
-/// longer: it waits for the disk, or for the end of the processes of a removed VM.
+/// that long, because the broker sends it when the change is on disk or the processes of a removed
+/// VM have ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request to the broker.
@@ -44,7 +46,8 @@ pub enum Request {
     ResetVm(String),
     /// Serves a VM again that has failed. The reply is `Response::Vm`.
     RestartVm(String),
-    /// Pauses a VM if the flag is true, and resumes it otherwise. The reply is `Response::Vm`.
+    /// Pauses a VM if the flag is true, and resumes the VM if the flag is false. The reply is
+    /// `Response::Vm`.
     SetPaused(String, bool),
     /// Adds a VM again that was removed. The reply is `Response::Vm`.
     RestoreVm(String),
@@ -71,10 +74,10 @@ pub enum Request {
     /// Collects all statistics, and replies once the counters in them have been saved. The reply is
     /// `Response::Stats`.
     Metrics,
-    /// Returns the usage in the months that weren't over at a time, in milliseconds since 1970. The
-    /// reply is `Response::Usage`.
+    /// Returns the VMs' usage per month, starting with the month that contains the time `since_ms`.
+    /// The reply is `Response::Usage`.
     Usage {
-        /// The time.
+        /// The time, in milliseconds since 1970.
         since_ms: u64,
     },
     /// Checks whether a configuration file with this text could be applied. The reply is
@@ -86,7 +89,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Returns true if the request may change something.
+    /// Returns true if the request may change the broker's state.
     pub fn is_change(&self) -> bool {
         matches!(
             self,
@@ -121,7 +124,7 @@ pub enum Response {
     Checked(ConfigCheck),
     /// The names for trace points.
     TraceNames(TraceNames),
-    /// The request succeeded and has no result.
+    /// The request succeeded, and its reply contains no data.
     Done,
 }
 
@@ -160,23 +163,26 @@ pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     sender: SyncSender<Asked>,
-    /// Limits the requests that wait, if they are those of readers.
+    /// Limits the number of waiting requests, if this handle is for readers. `None` for the control
+    /// socket.
     places: Option<Arc<Semaphore>>,
     wake: Arc<OwnedFd>,
     events: Events,
     traces: Traces,
-    /// Each request that waits for its reply holds a receiver of this channel, so
-    /// [`Self::wait_for_idle`] can wait until there is none. Nothing is sent.
+    /// Each request that waits for its reply holds a receiver of this channel, so that
+    /// [`Self::wait_for_idle`] can wait until there are no receivers. No values are sent on this
+    /// channel.
     asking: Arc<watch::Sender<()>>,
 }
 
 impl ControlHandle {
-    /// Returns a handle for clients that only read, and that can't use up all places for requests.
+    /// Returns a handle for clients that only read. It limits their waiting requests to
+    /// [`READER_QUEUE`], so that they can't use up all of [`QUEUE`].
     pub(super) fn of_readers(&self) -> Self {
         Self { places: Some(Arc::new(Semaphore::new(READER_QUEUE))), ..self.clone() }
     }
 
-    /// Sends a request to the broker and waits for the reply.
+    /// Sends a request to the broker, without a user ID, and waits for the reply.
     pub async fn ask(&self, request: Request) -> Reply {
         self.ask_for(None, request).await
     }
@@ -216,8 +222,9 @@ impl ControlHandle {
         self.traces.subscribe()
     }
 
-    /// Subscribes to events. Also returns those of the last [`EVENTS`] that aren't older than this
-    /// time. No event is missing or returned twice.
+    /// Subscribes to events. Also returns the past events, out of the last [`EVENTS`], that aren't
+    /// older than the given time. Together, the past events and the subscription contain each event
+    /// exactly once.
     pub(super) fn events_since(
         &self,
         time_ms: u64,
@@ -251,7 +258,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Creates the reply to a request that nobody waits for.
+    /// Creates an `Answer` that drops the reply, for a request that the broker makes itself.
     pub fn nobody() -> Self {
         Self { sender: oneshot::channel().0, uid: None }
     }
@@ -266,13 +273,13 @@ impl Answer {
         let _ = self.sender.send(reply);
     }
 
-    /// Returns true if nobody waits for the reply any longer.
+    /// Returns true if the requester has disconnected or stopped waiting.
     pub fn is_abandoned(&self) -> bool {
         self.sender.is_closed()
     }
 }
 
-/// The event loop's end of the channel. Its descriptor is readable when there may be requests.
+/// The event loop's end of the channel. Its descriptor is readable when requests may be waiting.
 #[derive(Debug)]
 pub struct ControlInbox {
     receiver: Receiver<Asked>,
@@ -288,7 +295,7 @@ impl ControlInbox {
         drain(&self.wake);
     }
 
-    /// Takes the next request, if any, with the means to reply to it.
+    /// Takes the next request, if any, together with the [`Answer`] that sends its reply.
     pub fn next(&self) -> Option<(Request, Answer)> {
         let Asked { request, uid, answer } = self.receiver.try_recv().ok()?;
         Some((request, Answer { sender: answer, uid }))
@@ -311,12 +318,13 @@ impl AsRawFd for ControlInbox {
     }
 }
 
-/// Publishes events to all subscribers, and keeps the last ones. It waits at most for the API's thread
-/// to copy their list.
+/// Publishes events to all subscribers, and keeps the last [`EVENTS`] of them. Publishing blocks at
+/// most while the API's thread copies the list of past events.
 #[derive(Clone, Debug)]
 pub struct Events {
     sender: broadcast::Sender<Arc<Event>>,
-    /// Locked while an event is sent, so that a new subscriber gets each event once.
+    /// The past events. The lock is held while an event is sent, so that a new subscriber gets each
+    /// event once.
     past: Arc<Mutex<Past>>,
 }
 
@@ -324,7 +332,7 @@ pub struct Events {
 struct Past {
     /// Number of events that were published.
     count: u64,
-    /// The last [`EVENTS`] events, the newest last.
+    /// The last [`EVENTS`] events, from oldest to newest.
     last: VecDeque<Arc<Event>>,
 }
 

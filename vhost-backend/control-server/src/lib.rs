@@ -1,5 +1,5 @@
 //! The control API: HTTP with JSON on a Unix socket, for operators and their programs. It runs on
-//! its own thread and gets everything that it serves from the broker's event loop.
+//! its own thread, and gets all data that it serves from the broker's event loop.
 //!
 //! | module | contents |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | `routes` | the handlers |
 //! | `body` | parses request bodies and builds error responses |
 //! | `stream` | streams events |
-//! | `trace_point`, `trace` | what traces consist of; streaming them |
+//! | `trace_point`, `trace` | the points of a trace; streaming traces |
 //! | `metrics` | encodes the statistics for Prometheus |
 //! | `openapi` | generates the description in `docs/api/openapi.json` |
 

@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format for a client that accepts these media types (`Accept`).
+    /// Returns the format for a client whose `Accept` header contains these media types.
     pub fn accepted(types: &str) -> Self {
         match types.contains(OPEN_METRICS) {
             true => Self::OpenMetrics,
@@ -33,7 +33,7 @@ impl Format {
         }
     }
 
-    /// Returns the content type.
+    /// Returns the value of the response's `Content-Type` header.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -116,9 +116,9 @@ pub fn encode(stats: &Stats, format: Format) -> String {
     }
 }
 
-/// Converts metrics from OpenMetrics to Prometheus' text format: a counter's name in its help text and
-/// its type includes `_total`, and there are neither units nor an end mark. A newline in a label is
-/// escaped, so each line is a comment or a sample.
+/// Converts metrics from OpenMetrics to Prometheus' text format: in the `# HELP` and `# TYPE`
+/// lines, a counter's name includes `_total`, and there are no `# UNIT` lines and no `# EOF`. A
+/// newline in a label is escaped, so each line is a comment or a sample.
 fn prometheus(open_metrics: &str) -> String {
     let counters: HashSet<&str> = open_metrics
         .lines()

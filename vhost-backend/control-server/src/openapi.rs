@@ -22,7 +22,7 @@ use super::table::{Paths, ROUTES, Socket, operation};
 )]
 struct Description;
 
-/// Returns the description as JSON, identical to `docs/api/openapi.json`.
+/// Returns the description as JSON, which `docs/api/openapi.json` also contains.
 pub fn json() -> String {
     let mut api = Description::openapi();
     api.merge(Paths::openapi());
@@ -88,7 +88,7 @@ mod tests {
         object["properties"].get(name)
     }
 
-    /// Returns the schema to which another one refers.
+    /// Returns the schema to which a `$ref` refers.
     fn target<'a>(schemas: &'a Value, reference: &Value) -> Option<&'a Value> {
         schemas.get(reference["$ref"].as_str()?.strip_prefix("#/components/schemas/")?)
     }
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Set `VIRTIO_CUDA_WRITE_DOCS=1` to regenerate the file.
+    /// Set `VIRTIO_CUDA_WRITE_DOCS=1` to regenerate `docs/api/openapi.json`.
     #[test]
     fn the_file_in_the_docs_matches_the_served_description() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api/openapi.json");

@@ -261,7 +261,7 @@ pub(super) async fn remove_vm(
     done(&api, peer, Request::RemoveVm { name: part(name)?, if_idle }).await
 }
 
-/// Parses the parameter of a request to remove a VM.
+/// Parses the query parameter `if_idle` of a request to remove a VM.
 fn if_idle(query: Option<&str>) -> Result<bool, ApiError> {
     match query.unwrap_or_default() {
         "" | "if_idle=false" => Ok(false),
@@ -385,10 +385,10 @@ pub(super) async fn check_config(State(api): State<Api>, body: Body) -> Answer {
     }
 }
 
-/// Parses the parameter of a request for events or usage.
+/// Parses the query parameter `since_ms` of a request for events or usage.
 fn since_ms(query: Option<&str>) -> Result<Option<u64>, ApiError> {
     let Some(query) = query.filter(|query| !query.is_empty()) else { return Ok(None) };
-    // OpenAPI's int64 ends there.
+    // The OpenAPI description declares the parameter as int64, so larger values are invalid.
     let fits = |time: &u64| i64::try_from(*time).is_ok();
     let time = query.strip_prefix("since_ms=").and_then(|time| time.parse().ok()).filter(fits);
     time.map(Some).ok_or_else(|| {

@@ -20,10 +20,10 @@ const LAST_REPLIES: Duration = Duration::from_secs(1);
 pub struct ServerConfig {
     /// The control socket. Its permissions are the only access control.
     pub socket: Option<UnixListener>,
-    /// The read socket, on which only requests that change nothing are answered. Its permissions are
-    /// the only access control, too.
+    /// The read socket, which answers only requests that change nothing. Its permissions are the
+    /// only access control, too.
     pub read: Option<UnixListener>,
-    /// A loopback address on which `/metrics` is also served.
+    /// A loopback address on which the server also serves `/metrics`.
     pub metrics_address: Option<SocketAddr>,
 }
 
@@ -39,9 +39,9 @@ pub enum ControlError {
     /// The server can't listen on the address.
     #[error("metrics_address {address}: cannot listen: {source}")]
     Address {
-        /// The address.
+        /// The address from the configuration.
         address: SocketAddr,
-        /// The reason.
+        /// The error of the system call.
         source: io::Error,
     },
     /// A system call failed.
@@ -50,7 +50,7 @@ pub enum ControlError {
 }
 
 /// The running control API. Dropping it stops the API and closes its sockets. Requests that the
-/// broker has answered by then still get their replies.
+/// broker has already answered still get their replies.
 #[derive(Debug)]
 pub struct Server {
     end: Option<oneshot::Sender<()>>,
@@ -111,10 +111,10 @@ pub fn start(config: ServerConfig, handle: ControlHandle) -> Result<Server, Cont
             if let Some(listener) = metrics {
                 tokio::spawn(connection::serve(listener, table::metrics_only(handle)));
             }
-            // This returns when the sender is dropped.
+            // The wait ends when the `Server` is dropped, because that drops the sender.
             let _: Result<(), _> = ended.await;
-            // A request that has its reply also sends it before this task runs again. Dropping the
-            // runtime then closes all connections.
+            // Wait until all requests that the broker has answered have sent their replies. When
+            // this task ends, the runtime is dropped, which closes all connections.
             let _ = tokio::time::timeout(LAST_REPLIES, last.wait_for_idle()).await;
         });
     })?;

@@ -21,7 +21,7 @@ use super::model::{ApiError, ErrorCode, Event, EventKind};
 /// connections.
 const MAX_READERS: usize = 32;
 /// Interval between keep-alives. A disconnected reader is detected only when a write fails, because
-/// a reader that has merely shut down its sending side looks the same until then.
+/// until then it looks the same as a reader that has shut down only its sending side.
 const STILL_HERE: Duration = Duration::from_secs(2);
 
 /// Limits the number of readers.
@@ -75,7 +75,7 @@ impl Form {
 }
 
 struct Reader {
-    /// Events from before the request, which are sent first.
+    /// Events from before the request that haven't been sent yet. They are sent before new events.
     past: VecDeque<Arc<Event>>,
     events: Receiver<Arc<Event>>,
     form: Form,
@@ -111,8 +111,8 @@ impl Reader {
 }
 
 impl Readers {
-    /// Creates a response that streams events for as long as the client reads, first those since a
-    /// time if the client wants them.
+    /// Creates a response that streams events for as long as the client reads, preceded by past
+    /// events since a time, if the client has requested them.
     pub(super) fn answer(
         &self,
         handle: &ControlHandle,

@@ -1,4 +1,5 @@
-//! The one table of routes. The routers of all sockets and the OpenAPI description follow from it.
+//! The table of routes, from which the routers of all sockets and the OpenAPI description are
+//! generated.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use super::handle::ControlHandle;
 use super::model::{ApiError, ErrorCode};
 use super::routes::{self, Api, Description};
 
-/// A socket of the API. Each one also answers the requests of those before it.
+/// A socket of the API. Each socket also answers the requests of the sockets that come before it in
+/// this enum.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Socket {
     /// The read socket, for requests that change nothing.
@@ -22,7 +24,7 @@ pub(super) enum Socket {
     Control,
 }
 
-/// A method of a path.
+/// A route: an HTTP method of a path, and the socket that answers it.
 pub(super) struct Route {
     pub(super) socket: Socket,
     pub(super) method: &'static str,
@@ -39,7 +41,8 @@ macro_rules! table {
             $(Route { socket: Socket::$socket, method: stringify!($method), path: $path },)*
         ];
 
-        /// Returns the routes of a socket, which refuses the other ones.
+        /// Returns the routes of a socket. Routes of other sockets are answered with an error that
+        /// says so.
         fn routes_on(socket: Socket) -> Router<Api> {
             Router::new()$(.route($path, match Socket::$socket <= socket {
                 true => $method(routes::$handler),
@@ -71,7 +74,8 @@ table! {
     Read get "/v1/gpus" list_gpus,
     Read get "/v1/stats" stats,
     Read get "/v1/usage" usage,
-    // It changes nothing, but reports which files exist on the host.
+    // Only on the control socket, although it changes nothing, because its answer reveals which
+    // files exist on the host.
     Control post "/v1/config/check" check_config,
     Read get "/v1/events" events,
     Read get "/v1/trace" trace,
@@ -109,7 +113,7 @@ fn finish(routes: Router<Api>, handle: ControlHandle, description: String) -> Ro
         .with_state(Api::new(handle))
 }
 
-/// Returns a method of a path in a description.
+/// Returns the operation for a method of a path in an OpenAPI description.
 pub(super) fn operation<'a>(item: &'a mut PathItem, method: &str) -> Option<&'a mut Operation> {
     let operation = match method {
         "get" => &mut item.get,

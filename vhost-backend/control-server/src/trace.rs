@@ -1,6 +1,6 @@
 //! Streams trace records: which VM was on which GPU, and when.
 //!
-//! A reader that is too slow misses records, and gets their number.
+//! A reader that is too slow misses records, and gets the number of missed records.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -22,7 +22,7 @@ use super::trace_point::{TraceNames, TracePoint};
 
 /// Maximum number of traces at once.
 const MAX_TRACERS: usize = 4;
-/// How often the VMs' memory is looked up.
+/// Interval at which the tracer requests the VMs' memory use.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of records in one part of the response.
 const BATCH: usize = 256;
@@ -44,7 +44,8 @@ impl Tracers {
             let says = format!("there are {MAX_TRACERS} traces already; try again later");
             ApiError::new(ErrorCode::Unavailable, says)
         })?;
-        // Subscribe first, so that no point is published in between.
+        // Subscribe first, so that no point is missed between the request for the current state and
+        // the subscription.
         let points = handle.traces();
         let tracer = Tracer {
             names: names(handle.ask(Request::Trace).await)?,
@@ -78,9 +79,9 @@ struct Tracer {
     handle: ControlHandle,
     names: TraceNames,
     points: broadcast::Receiver<TracePoint>,
-    /// When the VMs' memory is looked up next.
+    /// Time at which the tracer next requests the VMs' memory use.
     memory_at: Instant,
-    /// The memory that was reported last, by VM and GPU.
+    /// The memory use in the last record, by VM and GPU.
     memory: HashMap<(String, u32), u64>,
     /// Points that were missed since the last record.
     missed: u64,
@@ -109,7 +110,8 @@ impl Tracer {
             }
         }
         if text.is_empty() {
-            // A disconnected reader is detected only when a write fails.
+            // Send an empty line as a keep-alive, because a disconnected reader is detected only
+            // when a write fails.
             text.push('\n');
         }
         Some(text)
@@ -118,12 +120,14 @@ impl Tracer {
     async fn add(&mut self, point: TracePoint, text: &mut String) {
         let TracePoint { time_ns, vm, gpu, change } = point;
         if !self.names.contains_key(&vm) {
-            // The VM is new. Asking publishes all states again, which changes nothing.
+            // The VM is new, so request the names again. That also publishes all states again,
+            // which is harmless.
             if let Ok(names) = names(self.handle.ask(Request::Trace).await) {
                 self.names = names;
             }
         }
-        // A VM that has been removed since is unknown.
+        // If the VM has been removed since the point was published, its name is unknown, so skip
+        // the point.
         let Some(vm) = self.names.get(&vm).cloned() else { return };
         self.write(TraceRecord { time_ns, vm, gpu, missed: 0, change }, text);
     }

@@ -1,4 +1,4 @@
-//! Trace points, which the scheduler's threads publish. Publishing never waits for a reader.
+//! Trace points, which the scheduler's threads publish. Publishing never blocks on readers.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use tokio::sync::broadcast;
 
 use super::model::TraceChange;
 
-/// Number of points by which a reader can lag behind before it misses some.
+/// Number of points by which a reader can lag behind before it misses points.
 const POINTS: usize = 1 << 14;
 
-/// A change of a VM on a GPU, with the scheduler's keys.
+/// A change of a VM's state on a GPU. The VM is identified by the scheduler's key.
 #[derive(Clone, Copy, Debug)]
 pub struct TracePoint {
     /// Time on the monotonic clock, in ns.
     pub time_ns: u64,
-    /// The VM's key. VMs in the same MPS group have the same one.
+    /// The VM's key. All VMs in an MPS group have the same key.
     pub vm: u64,
     /// The GPU's index.
     pub gpu: u32,
@@ -33,7 +33,7 @@ impl Default for Traces {
 }
 
 impl Traces {
-    /// Returns true if somebody reads the points.
+    /// Returns true if there are subscribers, so that points must be published.
     pub fn are_wanted(&self) -> bool {
         self.0.receiver_count() > 0
     }
@@ -48,5 +48,6 @@ impl Traces {
     }
 }
 
-/// The names of the VMs that have each key in trace points.
+/// The VMs' names, by the key in trace points. If several VMs share a key, the value contains all
+/// their names.
 pub type TraceNames = BTreeMap<u64, String>;

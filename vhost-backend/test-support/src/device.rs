@@ -1,4 +1,4 @@
-//! The device programs.
+//! Starts vhost-device-cuda as a broker for one VM, with all processes that it starts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::folder::Folder;
 use crate::programs::{program, softgpu, wait_for};
 
-/// The running device programs for one VM. Dropping this ends them.
+/// The running device programs for one VM. Dropping this value ends them.
 pub struct Device {
     child: Child,
     pub socket: PathBuf,
@@ -19,7 +19,7 @@ impl Device {
         Self::start_with("softgpu".as_ref(), arguments, &[])
     }
 
-    /// Like [`Self::start`], with this driver library and these environment variables.
+    /// Does the same as [`Self::start`], with the given driver library and environment variables.
     pub fn start_with(library: &Path, arguments: &[&str], env: &[(&str, &str)]) -> Self {
         static LAST: AtomicU16 = AtomicU16::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
@@ -59,14 +59,14 @@ impl Device {
         self.child.wait().unwrap()
     }
 
-    /// Returns the IDs of the program's processes that the device's broker has had started.
+    /// Returns the IDs of the program's processes that were started for the device's broker.
     pub fn processes(&self, program: &str) -> Vec<u32> {
         let spawners = children(self.child.id(), "vhost-cuda-spawner");
         spawners.into_iter().flat_map(|spawner| children(spawner, program)).collect()
     }
 }
 
-/// Returns the IDs of a process's children that run this program.
+/// Returns the IDs of a process's children that run the given program.
 fn children(of: u32, program: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {

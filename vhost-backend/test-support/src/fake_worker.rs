@@ -1,5 +1,5 @@
-//! The start of fake workers, programs that a test copies into the directory with its `vcudad`,
-//! under the name `vhost-cuda-worker`.
+//! Common startup code of fake workers, which are programs that a test copies into the directory
+//! with its `vcudad`, under the name `vhost-cuda-worker`.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;

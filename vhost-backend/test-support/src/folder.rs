@@ -4,7 +4,8 @@ use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-/// A new directory that every user can read. It's removed at the end, unless the test fails.
+/// A new directory that every user can read. Dropping this value removes the directory, unless the
+/// test has failed.
 pub struct Folder(PathBuf);
 
 impl Folder {

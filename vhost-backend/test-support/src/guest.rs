@@ -47,13 +47,14 @@ struct Queue {
     /// Indices of free descriptors.
     free: Vec<u16>,
     ring: DriverQueue,
-    /// Heads of returned chains, with the number of bytes written.
+    /// Heads of returned chains that no caller has taken yet, with the number of bytes that the
+    /// device wrote.
     back: Vec<(u16, u32)>,
 }
 
 /// Creates a file for guest memory. If it's sealed, it can't be made smaller.
 fn guest_memory(sealed: bool) -> OwnedFd {
-    // SAFETY: the name is a C string, nothing else owns the new descriptor, and the other calls
+    // SAFETY: the name is a C string, nothing else owns the new descriptor, and fcntl and ftruncate
     // take no pointers.
     unsafe {
         let fd = libc::memfd_create(c"guest".as_ptr(), libc::MFD_ALLOW_SEALING);
@@ -67,7 +68,7 @@ fn guest_memory(sealed: bool) -> OwnedFd {
     }
 }
 
-/// Returns the only region of a memory table whose memory is this file.
+/// Returns the region for a memory table that contains only this memory.
 fn memory_region(base: *mut u8, memory: &OwnedFd) -> VhostUserMemoryRegionInfo {
     VhostUserMemoryRegionInfo {
         guest_phys_addr: BASE,
@@ -114,7 +115,7 @@ impl Guest {
             kick: EventFd::new(0).unwrap(),
             call: EventFd::new(0).unwrap(),
             free: (0..QUEUE_SIZE).rev().collect(),
-            // SAFETY: the memory is new, so it's zeroed, and each queue has a page of its own.
+            // SAFETY: the memory is new, so it's zeroed, and each queue has its own page.
             ring: unsafe { DriverQueue::new(base.add(index * QUEUE_BYTES), QUEUE_SIZE, event_idx) },
             back: Vec::new(),
         });
@@ -138,7 +139,8 @@ impl Guest {
         for index in 0..3 {
             self.start_queue(index, 0);
         }
-        // A hostile test can push chains to the event queue, too.
+        // Offer only half of the queue, so that tests can push invalid chains to the event queue,
+        // too.
         for _ in 0..QUEUE_SIZE / 2 {
             self.offer_event_buffer();
         }
@@ -151,8 +153,8 @@ impl Guest {
         assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
     }
 
-    /// Sends a memory table with memory that isn't sealed against shrinking. Meanwhile, truncates
-    /// that memory after about this time, and kicks the command queue.
+    /// Sends a memory table with memory that isn't sealed against shrinking. While the device
+    /// processes the table, truncates that memory after about `after`, and kicks the command queue.
     pub fn swap_memory_and_truncate(&mut self, after: Duration) -> vhost::Result<()> {
         let memory = guest_memory(false);
         let region = memory_region(self.mapping.as_ptr(), &memory);
@@ -175,8 +177,8 @@ impl Guest {
         Ok(())
     }
 
-    /// Adds a file to the memory table at a guest-physical address, as a program does that registers
-    /// shared memory.
+    /// Adds a file to the memory table at a guest-physical address, as a program without a VM does
+    /// when it registers shared memory.
     pub fn share_file(&mut self, at: u64, file: &std::fs::File, len: u64) -> vhost::Result<()> {
         self.front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
         let shared = self.front.add_mem_region(&VhostUserMemoryRegionInfo {
@@ -190,7 +192,8 @@ impl Guest {
         shared.map(drop)
     }
 
-    /// Sends a memory table with a sealed file of one page and a region of many, and kicks a queue.
+    /// Sends a memory table with a region of many pages whose sealed file has only one page, and
+    /// kicks a queue.
     pub fn share_more_than_the_file(&mut self) -> vhost::Result<()> {
         let memory = guest_memory(false);
         // SAFETY: the calls take no pointers, and the file isn't mapped in this process.
@@ -245,8 +248,8 @@ impl Guest {
         BUFFERS + (queue * QUEUE_SIZE as usize + descriptor as usize) * BUFFER_BYTES
     }
 
-    /// Writes descriptors starting at index `head`, which may be any, and makes the first one
-    /// available. Kicks if the device has asked for it.
+    /// Writes descriptors starting at index `head`, which doesn't have to be free, and makes the
+    /// first one available. Kicks if the device has asked for it.
     pub fn push(&mut self, queue: usize, head: u16, chain: &[Descriptor]) {
         let queue = &mut self.queues[queue];
         for (index, descriptor) in (head..).zip(chain) {
@@ -268,7 +271,7 @@ impl Guest {
         self.queues[queue].kick.write(1).unwrap();
     }
 
-    /// Stops a queue and starts it again as a new one.
+    /// Stops a queue and starts it again with empty rings.
     pub fn reset_queue(&mut self, index: usize) {
         self.front.get_vring_base(index).unwrap();
         self.write(index * QUEUE_BYTES, &[0; QUEUE_BYTES]);
@@ -326,7 +329,8 @@ impl Guest {
         answer.unwrap()
     }
 
-    /// Returns the number of bytes in the oldest chain that has been returned, if any.
+    /// Takes the oldest chain that the device has returned, if any. Returns the number of bytes
+    /// that the device wrote.
     pub fn returned(&mut self, queue: usize) -> Option<u32> {
         self.collect(queue);
         let back = &mut self.queues[queue].back;

@@ -1,4 +1,4 @@
-//! Where Cargo puts the programs, and waiting for them.
+//! Finds programs in Cargo's target directory, and waits for conditions.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -36,7 +36,8 @@ pub fn softgpu() -> PathBuf {
 /// Polls until `is_done` returns true.
 ///
 /// # Panics
-/// If that takes longer than `PATIENCE`. `what` names the event in the message.
+/// If that takes longer than `PATIENCE`. The panic's message contains `what`, the name of the
+/// event.
 pub fn wait_for(what: &str, mut is_done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_done() {

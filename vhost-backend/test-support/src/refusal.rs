@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use crate::programs::softgpu;
 
-/// Asserts that a program refuses these arguments with a one-line message that contains `expected`.
+/// Asserts that a program refuses the given arguments with a one-line message that contains
+/// `expected`.
 pub fn check(program: &str, arguments: &[&str], expected: &str) {
     let (code, said) = refused(program, arguments);
     assert_eq!(code, Some(2), "{arguments:?}: {said}");

@@ -1,11 +1,11 @@
-//! Requests of a guest's driver.
+//! Requests that a guest's driver sends.
 
 use protocol::plain::Plain;
 use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Segment};
 
-/// Bytes of the ring in a region for one.
+/// Size of the ring in a RING region, in bytes.
 pub const RING: usize = 64 << 10;
-/// Bytes of a region for a ring: its header page, the ring, and a 64 KiB arena.
+/// Size of a RING region, in bytes: the header page, the ring, and a 64 KiB arena.
 pub const REGION: usize = 4096 + RING + (64 << 10);
 
 /// Returns a request that attaches a segment of `REGION` bytes as a session's ring.

@@ -13,8 +13,8 @@ use crate::programs::wait_for;
 use crate::requests::{REGION, RING, ring_request};
 
 impl Guest {
-    /// Attaches a ring to a session, at an offset in guest memory and with the pages in reverse
-    /// order.
+    /// Attaches a ring to a session. The ring is at `offset` in guest memory. Its pages are
+    /// attached in reverse order, so that they aren't contiguous.
     pub fn attach_ring(&mut self, session: u32, offset: usize) -> SessionRing {
         let pages = REGION / 4096;
         self.write(offset, &[0; REGION]);
@@ -61,8 +61,8 @@ impl SessionRing {
     pub fn push(&mut self, opcode: u32, flags: u32, reply: u32, reply_len: u32) -> bool {
         let len = size_of::<Cmd>() as u32;
         let cmd = Cmd { len, opcode, flags, reply, reply_len, ..Cmd::zeroed() };
-        // SAFETY: the slot is in the arena, because its offset is less than 0x8000. The caller
-        // aligns it.
+        // SAFETY: the slot is in the arena, because its offset is less than 0x8000, and it is
+        // aligned, because callers pass aligned offsets.
         unsafe { self.arena.wrapping_add(reply as usize % 0x8000).cast::<u32>().write_volatile(0) };
         self.ring.push(&[cmd.as_bytes()]).unwrap()
     }
@@ -82,7 +82,7 @@ impl SessionRing {
             reply: 64,
             reply_len: 64,
         };
-        // SAFETY: the slot is in the arena.
+        // SAFETY: offset 64 is in the arena, which is mapped, and is aligned.
         unsafe { self.arena.wrapping_add(64).cast::<u32>().write_volatile(0) };
         self.ring.push(&[cmd.as_bytes(), args])
     }
@@ -108,14 +108,15 @@ impl SessionRing {
         });
         let Reply { result, posted_error, .. } = reply.unwrap();
         assert_eq!((result, posted_error), (0, 0), "{}", C::NAME);
-        // SAFETY: the reply has room for a word after its header, which the worker writes before
-        // the state.
+        // SAFETY: the reply's 64 bytes contain a word after the header. The worker writes this word
+        // before the state, so it no longer changes.
         unsafe { self.arena.wrapping_add(64 + size_of::<Reply>()).cast::<u64>().read_volatile() }
     }
 
     pub fn reply(&self, offset: usize) -> Option<Reply> {
         let slot = self.arena.wrapping_add(offset);
-        // SAFETY: the slot is in the arena, which is mapped. The state is read before the rest.
+        // SAFETY: the slot is in the arena, which is mapped. The state is read before the other
+        // fields, so they are complete.
         unsafe {
             let state = (*slot.cast::<std::sync::atomic::AtomicU32>()).load(Ordering::Acquire);
             (state == 1).then(|| slot.cast::<Reply>().read_volatile())

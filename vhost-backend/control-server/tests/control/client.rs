@@ -19,7 +19,7 @@ impl Answer {
     }
 }
 
-/// Connects, with a read timeout as a safety net.
+/// Connects to the API. Reads time out, so that a test fails instead of hanging.
 pub fn connect(socket: &Path) -> UnixStream {
     let stream = UnixStream::connect(socket).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

@@ -1,4 +1,4 @@
-//! A fake broker that only stores VMs, behind the API's real channel.
+//! A fake broker that only stores VMs. It receives requests through the API's real channel.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

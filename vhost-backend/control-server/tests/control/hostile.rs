@@ -13,7 +13,8 @@ use crate::client::{answer, ask, connect};
 use crate::fake::Fake;
 
 fn still_answers(socket: &Path) {
-    // Connections that have just ended may still count against the limit for a moment.
+    // Retry, because connections that have just ended may count against the limit for a moment
+    // longer.
     for _ in 0..600 {
         let mut stream = connect(socket);
         let text = "GET /v1/version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -72,7 +73,7 @@ fn a_gigabyte_is_refused_without_being_read() {
     let refused = answer(&stream);
     assert_eq!((refused.status, &refused.json()["code"]), (413, &json!("too_large")));
 
-    // An endless body without a declared length.
+    // Send an endless body without a declared length.
     let mut stream = connect(&fake.socket);
     let head = "POST /v1/vms HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
@@ -127,8 +128,8 @@ fn a_half_closed_client_is_answered() {
     let length = body.len();
     let text =
         format!("POST /v1/vms HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n{body}");
-    // The server may see the end of input before or after it has produced the response, so try
-    // repeatedly.
+    // Repeat the request many times, because the server may see the end of input either before or
+    // after it has produced the response.
     for status in [201].into_iter().chain([409; 200]) {
         let mut stream = connect(&fake.socket);
         stream.write_all(text.as_bytes()).unwrap();
@@ -159,10 +160,10 @@ fn excess_connections_get_a_503() {
 fn slow_and_vanished_event_readers_do_not_block_others() {
     let fake = Fake::start();
     let request = "GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n";
-    // This reader doesn't read yet.
+    // This client subscribes to events, but doesn't read yet.
     let mut silent = connect(&fake.socket);
     silent.write_all(request.as_bytes()).unwrap();
-    // This reader disconnects.
+    // This client subscribes to events, and then disconnects.
     let mut gone = connect(&fake.socket);
     gone.write_all(request.as_bytes()).unwrap();
     drop(gone);

@@ -93,7 +93,7 @@ fn parse(text: &str) -> Page {
     page
 }
 
-/// A part of what Prometheus sends.
+/// A part of the `Accept` header that Prometheus sends.
 const ACCEPT: &str =
     "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3";
 
@@ -117,8 +117,8 @@ fn page() -> Page {
     parse(&scraped.body)
 }
 
-/// Both formats have the same samples. In Prometheus' own, a family of counters has the name of its
-/// samples.
+/// Both formats have the same samples. In Prometheus' text format, a family of counters has the
+/// same name as its samples.
 #[test]
 fn clients_that_do_not_accept_open_metrics_get_prometheus_text_format() {
     let fake = fake();
@@ -195,7 +195,7 @@ fn a_vm_waits_for_at_most_one_reason() {
         gpus: vec![VmGpuStats { waits_for, evicted, share_promised: 0.75, ..Default::default() }],
         ..VmStats::default()
     };
-    // Each VM is named after the reason for which it waits.
+    // In this test, each VM's name is the reason for which it waits.
     let waiting = |reason: WaitReason| {
         let wait = Wait { reason, vm: Some("other".into()) };
         vm(reason.name(), Some(wait), reason == WaitReason::Turn)
@@ -236,7 +236,8 @@ fn the_loopback_address_serves_only_metrics() {
     let scraped = ask("GET", "/metrics");
     assert_eq!(scraped.status, 200);
     assert!(scraped.body.contains("\nvirtio_cuda_workers{"), "{scraped:?}");
-    // The path named in the error exists.
+    // Other requests on the metrics address are refused. The error's message names `/metrics`,
+    // which exists there, and not `/openapi.json`, which doesn't.
     for (method, path, status) in
         [("GET", "/v1/vms", 404), ("GET", "/openapi.json", 404), ("DELETE", "/metrics", 405)]
     {
@@ -290,7 +291,7 @@ fn the_alert_rules_query_only_existing_metrics() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prometheus/virtio-cuda.yaml");
     let rules = std::fs::read_to_string(path).unwrap();
     let mut asked = 0;
-    // In the file, only names of metrics begin with this prefix.
+    // In the rules file, only names of metrics begin with the prefix that `names` searches for.
     for name in names(&rules) {
         assert!(exist.contains(name), "{name}");
         asked += 1;
@@ -299,7 +300,7 @@ fn the_alert_rules_query_only_existing_metrics() {
     let alerts: HashSet<&str> =
         rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert!(alerts.len() >= 12 && asked >= alerts.len(), "{asked}");
-    // tests/api.sh runs these cases.
+    // tests/api.sh runs the test cases in this file. Check that there is a case for each alert.
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/prometheus/alerts.yaml");
     let cases = std::fs::read_to_string(path).unwrap();
     let tested: HashSet<&str> =

@@ -186,7 +186,7 @@ fn a_trace_names_the_vms_and_counts_the_records_that_its_reader_misses() {
         let line = line.starts_with('{').then_some(line)?;
         Some(serde_json::from_str::<TraceRecord>(&line).unwrap())
     });
-    // The memory comes first.
+    // The first record is about the VM's memory.
     let memory = records.next().unwrap();
     assert!(matches!(memory.change, TraceChange::Memory { .. }), "{memory:?}");
 
@@ -194,7 +194,7 @@ fn a_trace_names_the_vms_and_counts_the_records_that_its_reader_misses() {
         let change = TraceChange::Evicted;
         fake.traces.publish(TracePoint { time_ns, vm, gpu: 3, change });
     };
-    // There is no VM with the key 9.
+    // There is no VM with the key 9, so this point must not produce a record.
     publish(1, 9);
     publish(2, 1);
     let record = records.next().unwrap();
@@ -239,8 +239,8 @@ fn every_path_of_the_description_is_served() {
     assert!(seen >= 14, "{seen}");
 }
 
-/// The requests that the read socket answers. A new one belongs here only if it changes nothing, and
-/// shows nothing but VMs, sessions, and GPUs.
+/// The requests that the read socket answers. Add a request to this list only if it changes
+/// nothing, and reveals no information except about VMs, sessions, and GPUs.
 const READS: [(&str, &str); 13] = [
     ("get", "/metrics"),
     ("get", "/openapi.json"),
@@ -270,7 +270,7 @@ fn the_read_socket_answers_only_requests_that_change_nothing() {
             assert_eq!(operation["responses"]["403"].is_null(), is_read, "{method} {path}");
             let real = path.replace("{name}", "web").replace("{id}", "1");
             let text = format!("{} {real} HTTP/1.1\r\nhost: x\r\n", method.to_uppercase());
-            // Streams don't end, so only the first line is read.
+            // Read only the first line, because streams don't end.
             let status = |socket| {
                 let mut stream = connect(socket);
                 let body = if method == "post" && path == "/v1/vms" { "{}" } else { "" };
@@ -284,7 +284,7 @@ fn the_read_socket_answers_only_requests_that_change_nothing() {
                 read.push((method.as_str(), path.as_str()));
                 continue;
             }
-            // The control socket answers it, so ask the read socket first.
+            // The read socket must refuse this request, and the VM must not change.
             assert_eq!(status(&fake.read), 403, "{method} {path}");
             let vm = ask(&fake.read, "GET", "/v1/vms/web", "");
             assert_eq!((vm.status, &vm.json()["state"]), (200, &json!("running")));
@@ -296,7 +296,7 @@ fn the_read_socket_answers_only_requests_that_change_nothing() {
     assert_eq!(refused["code"], json!("read_only"));
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains(&*fake.socket.to_string_lossy()), "{message}");
-    // Other requests aren't refused because of the socket.
+    // Requests that no socket answers get the usual error, not one about the read socket.
     for (method, path, status) in [
         ("PUT", "/v1/vms", 405),
         ("OPTIONS", "/v1/vms/web", 405),
@@ -347,6 +347,6 @@ fn a_configuration_file_is_checked() {
     assert_eq!((good.status, &good.json()["summary"]), (200, &"added a".into()), "{good:?}");
     let bad = check("colour = 1");
     assert_eq!((bad.status, &bad.json()["code"]), (422, &"invalid".into()), "{bad:?}");
-    // Files are longer than other bodies.
+    // Configuration files may be longer than other request bodies.
     assert_eq!(check(&"#\n".repeat(1 << 19)).status, 200);
 }

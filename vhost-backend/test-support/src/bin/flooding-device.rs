@@ -1,10 +1,10 @@
-//! A fake device process that floods the broker with queries for a second, as a device process
-//! could that a guest has taken over.
+//! A fake device process that floods the broker with queries for a second, as a compromised device
+//! process could.
 //!
 //! Tests copy this program into the directory with their `vcudad`, under the name
 //! `vhost-device-cuda`. The file `answers-NAME` then appears in the directory, where NAME is the
 //! VM's name: the number of answers, and the milliseconds in which they arrived. It first requests
-//! a session with a variable that no process can get.
+//! a session with an environment variable that can't be passed to a process.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! A fake worker that attacks the broker: it sends the broker a socket for which the last close()
-//! blocks for an hour.
+//! A fake worker that attacks the broker: it sends the broker a socket whose last close() blocks
+//! for an hour.
 //!
 //! A test copies this program into the directory with its `vcudad`, under the name
 //! `vhost-cuda-worker`. If the broker starts this program to probe the driver library, it executes
@@ -29,8 +29,8 @@ fn main() {
     {
         drop(socket);
     } else {
-        // This kernel doesn't allow the socket to be passed, so send the message without it. Don't
-        // close the socket, because that would block this process.
+        // If sending failed, this kernel doesn't allow passing the socket, so send the message
+        // without it. Don't close the socket, because that would block this process.
         seqpacket::send(&broker, &ToBroker::Ready { objects: Vec::new() }, &[])
             .expect("the broker listens");
         std::mem::forget(socket);

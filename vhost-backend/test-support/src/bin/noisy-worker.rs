@@ -1,8 +1,8 @@
 //! A fake worker that attacks the broker's log: once it has a session, it makes its standard error
 //! non-blocking, writes lines that look like another program's, and floods the log.
 //!
-//! Tests start it as they start `lingering-worker`. The file `sent` appears in the directory once
-//! the flood is over. Workers that get a session after that panic.
+//! Tests start it in the same way as `lingering-worker`. The file `sent` appears in the directory
+//! once the flood is over. After that, workers that get a session panic.
 
 use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
@@ -11,7 +11,8 @@ use host_ipc::messages::{ToBroker, ToWorker};
 use host_ipc::{process, seqpacket};
 use host_test_support::fake_worker;
 
-/// Two lines of a log that aren't the worker's, and a sequence that clears a terminal.
+/// Two forged log lines, which look as if other programs had written them, and an escape sequence
+/// that clears a terminal.
 const FORGED: &str = "\n2030-01-01T00:00:00.000000Z ERROR vcudad::service: forged vm=\"b\"\n\x1b[2J\
                       ERROR vcudad::child: vm=\"b\" program=\"worker\" pid=1 forged\n";
 const FLOOD: usize = 8 << 20;
