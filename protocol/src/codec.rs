@@ -1,13 +1,14 @@
 //! Encodes and decodes the arguments and the reply of a command.
 //!
-//! Every encoding is a multiple of 8 bytes. A scalar or handle takes 8 bytes. A byte string is its
-//! length and then its padded bytes; an array is its length in bytes and then its padded elements
-//! (docs/device.md, "Arguments"). Decoding works on a private copy. It compares every length with
-//! the available bytes before it allocates, and rejects bytes left over.
+//! Every encoding is a multiple of 8 bytes. A scalar or handle takes 8 bytes. A byte string is
+//! encoded as its length, followed by its padded bytes. An array is encoded as its length in bytes,
+//! followed by its padded elements (docs/device.md, "Arguments"). Decoding works on a private copy.
+//! It compares every length with the available bytes before it allocates, and rejects extra bytes
+//! at the end.
 
 use core::marker::PhantomData;
 
-/// The reason why bytes don't decode as the arguments of their opcode.
+/// The reason why bytes can't be decoded as the arguments or the reply of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// There are fewer bytes than the arguments need.
@@ -151,7 +152,7 @@ impl<'a> Reader<'a> {
         Ok(Array { source: Source::Bytes(bytes, PhantomData) })
     }
 
-    /// Like [`Reader::array`], but copies the elements.
+    /// Reads an array in the same way as [`Reader::array`], and returns a copy of its elements.
     pub fn vec<T: Element>(&mut self, max: usize) -> Result<Vec<T>, DecodeError> {
         Ok(self.array(max)?.iter().collect())
     }
@@ -162,7 +163,8 @@ impl<'a> Reader<'a> {
         if text.contains('\0') { Err(DecodeError::Range) } else { Ok(text) }
     }
 
-    /// Reads a byte string and decodes its contents with `then`. Fails if `then` leaves bytes over.
+    /// Reads a byte string and decodes its contents with `then`. Fails if `then` doesn't read all
+    /// of them.
     pub fn nested<T>(
         &mut self,
         then: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -179,7 +181,7 @@ impl<'a> Reader<'a> {
         self.take(len)
     }
 
-    /// Fails if there are bytes left over.
+    /// Fails if not all bytes have been read.
     pub fn finish(self) -> Result<(), DecodeError> {
         if self.rest.is_empty() { Ok(()) } else { Err(DecodeError::Long) }
     }
@@ -213,8 +215,8 @@ macro_rules! packed {
 }
 packed! { u8 u32 i32 u64 }
 
-/// An array in the arguments or the reply of a call: either elements to encode, or received bytes
-/// that have been checked.
+/// An array in the arguments or the reply of a call. It contains either elements to encode, or
+/// received bytes that have been checked.
 #[derive(Clone, Copy)]
 pub struct Array<'a, T> {
     source: Source<'a, T>,
@@ -314,8 +316,8 @@ impl Names {
         &self.bytes
     }
 
-    /// Checks and copies encoded names. They must be UTF-8, and a zero byte must end the last one
-    /// too.
+    /// Checks and copies encoded names. They must be UTF-8, and the last name must also end with a
+    /// zero byte.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let ended = bytes.last().is_none_or(|last| *last == 0);
         if !ended || core::str::from_utf8(bytes).is_err() {
@@ -373,7 +375,7 @@ pub trait Call<'a>: Sized {
 
     /// Appends the arguments.
     fn encode(&self, writer: &mut Writer);
-    /// Decodes the arguments, and fails if bytes are left over.
+    /// Decodes the arguments, and fails if there are extra bytes at the end.
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError>;
 }
 

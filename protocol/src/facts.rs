@@ -4,8 +4,8 @@ use crate::codec::Element;
 
 pub use crate::structs::DeviceFacts;
 
-/// All attribute numbers in CUDA 13.0 are less than this: it is `CU_DEVICE_ATTRIBUTE_MAX`, rounded
-/// up.
+/// Length of an array that is indexed by attribute numbers. It is `CU_DEVICE_ATTRIBUTE_MAX` of CUDA
+/// 13.0, rounded up, so it exceeds all attribute numbers.
 pub const MAX_ATTRIBUTES: usize = DeviceFacts::ZERO.attributes.len();
 
 impl Default for DeviceFacts {

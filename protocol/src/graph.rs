@@ -15,12 +15,14 @@ pub use crate::structs::{
 
 /// The number of bits of a node's number in an encoded dependency.
 const NODE_BITS: u32 = 24;
-/// The number of bits of the port and the type of the edge, which follow.
+/// The number of bits for the port and the type of the edge, which follow the node's number in an
+/// encoded dependency.
 const EDGE_BITS: u32 = 3;
 const _: () = assert!(GRAPH_NODES_MAX <= 1 << NODE_BITS);
 
-/// The dependency of a node on an earlier one. It is encoded as a number: the earlier node's in the
-/// low 24 bits, the edge's port in the next 2, and its type in the next one.
+/// The dependency of a node on an earlier one. It is encoded as a number with three fields, from
+/// the lowest bit: the earlier node's number (24 bits), the edge's port (2 bits), and the edge's
+/// type (1 bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Dependency {
     /// The number of the earlier node.
@@ -32,7 +34,7 @@ pub struct Dependency {
 }
 
 impl Dependency {
-    /// Creates the dependency on the end of a node.
+    /// Creates a dependency that is satisfied when the node has finished.
     pub fn on(node: u32) -> Self {
         Self { node, from_port: 0, programmatic: false }
     }
@@ -75,7 +77,7 @@ pub fn decode<'a, E: From<DecodeError>>(
         for word in reader.array::<u32>(number)?.iter() {
             after.push(Dependency::decoded(word)?);
         }
-        // The numbers must be ascending, and less than the node's own number.
+        // The numbers of the earlier nodes must be ascending, and less than the node's own number.
         if after.windows(2).any(|pair| pair[0].node >= pair[1].node)
             || after.last().is_some_and(|last| last.node as usize >= number)
         {
@@ -86,7 +88,7 @@ pub fn decode<'a, E: From<DecodeError>>(
     Ok(reader.finish()?)
 }
 
-/// Encodes the bodies of a conditional node, each of which is an encoded graph.
+/// Encodes the bodies of a conditional node, each as an encoded graph.
 pub fn encode_bodies<'a>(bodies: impl IntoIterator<Item = &'a [u8]>) -> Writer {
     let mut writer = Writer::new();
     bodies.into_iter().for_each(|body| writer.bytes(body));
@@ -148,7 +150,7 @@ mod tests {
         ]
     }
 
-    /// Dependencies on all earlier nodes, with edges of several kinds.
+    /// Returns dependencies of a node on all earlier nodes, with edges of several kinds.
     fn after(number: usize) -> Vec<Dependency> {
         let edge = |node| ((node % 3) as u8, node % 2 == 1);
         (0..number as u32)

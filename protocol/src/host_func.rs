@@ -1,6 +1,6 @@
-//! Host functions: requests from a stream to the guest, and their completion. They use words in the
-//! ring's header instead of commands, because the ring may be full of commands that wait for the
-//! function to return.
+//! Host functions: passes requests from a stream to the guest, and reports their completion. Both
+//! use words in the ring's header instead of commands, because the ring may be full of commands
+//! that wait for the function to return.
 //!
 //! The worker hands out one function at a time. It writes the function's token, then the number of
 //! functions handed out so far. The guest runs the function, then writes the number of functions
@@ -33,7 +33,8 @@ impl Callee {
         (begun == self.ended + 1).then(|| self.shared.host_func.load(Ordering::Relaxed))
     }
 
-    /// Reports that the function has run. Returns whether the worker sleeps and wants a doorbell.
+    /// Reports that the function has run. Returns true if the worker sleeps and must be woken with
+    /// a doorbell.
     pub fn end(&mut self) -> bool {
         self.ended += 1;
         self.shared.host_funcs_ended.store(self.ended, Ordering::Release);
@@ -75,15 +76,15 @@ impl Caller {
         self.shared.host_funcs_begun.store(self.begun, Ordering::Release);
     }
 
-    /// Returns whether the function that was handed out has run, and [`Caller::take_end`] hasn't
+    /// Returns true if the function that was handed out has run, but [`Caller::take_end`] hasn't
     /// returned true for it yet. If the guest writes a wrong count, the function counts as still
     /// running.
     pub fn has_ended(&self) -> bool {
         self.running && self.shared.host_funcs_ended.load(Ordering::Acquire) == self.begun
     }
 
-    /// Like [`Caller::has_ended`], but after this returns true, the next function can be handed
-    /// out.
+    /// Returns the same as [`Caller::has_ended`]. After it has returned true, the next function can
+    /// be handed out.
     pub fn take_end(&mut self) -> bool {
         let ended = self.has_ended();
         self.running &= !ended;

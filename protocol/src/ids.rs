@@ -1,18 +1,19 @@
-//! Ids of handles. The guest chooses them, and only the worker knows the driver's handles. Each
-//! kind of handle has its own type.
+//! Ids that represent handles of CUDA objects in commands. The guest chooses the ids, and only the
+//! worker knows the driver's handles. Each kind of handle has its own type.
 
 pub use crate::id_types::*;
 
-/// The lowest id that a guest chooses. Lower ids are CUDA's own, those of default pools, or
-/// reserved.
+/// The lowest id that a guest chooses. Lower ids are CUDA's own handle values, ids of default
+/// pools, or reserved.
 pub const FIRST_ID: u64 = 16;
 
 impl StreamId {
-    /// The null stream handle. The entry point determines which default stream it means.
+    /// The null stream handle. Whether it means the legacy or the per-thread default stream depends
+    /// on the entry point.
     pub const DEFAULT: Self = Self(0);
-    /// `CU_STREAM_LEGACY`.
+    /// The id of `CU_STREAM_LEGACY`.
     pub const LEGACY: Self = Self(1);
-    /// `CU_STREAM_PER_THREAD`.
+    /// The id of `CU_STREAM_PER_THREAD`.
     pub const PER_THREAD: Self = Self(2);
 
     /// Returns whether this is one of CUDA's own streams, which exist in every context without
@@ -23,19 +24,19 @@ impl StreamId {
 }
 
 impl ContextId {
-    /// The id for "no context is current".
+    /// The id in commands of a thread that has no current context.
     pub const NONE: Self = Self(0);
 }
 
 impl PoolId {
-    /// Returns the id of a device's default pool. `device` is the worker's ordinal.
+    /// Returns the id of a device's default pool. `device` is the worker's device ordinal.
     pub const fn default_of(device: i32) -> Self {
         Self(device as u64)
     }
 }
 
 impl BlobId {
-    /// The id in a call that contains its data itself instead of naming a blob.
+    /// The id in a call whose data is part of the command instead of a blob.
     pub const INLINE: Self = Self(0);
 }
 

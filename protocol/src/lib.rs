@@ -18,12 +18,13 @@ pub mod uapi;
 pub mod windows;
 pub mod words;
 
-/// The environment variable in which a guest library sends its program's name. It's meant for the
-/// host's operators, and the worker doesn't get it.
+/// The environment variable in which a guest library sends its program's name. The host shows the
+/// name to operators, and doesn't pass the variable to the worker.
 pub const PROGRAM_VARIABLE: &str = "VIRTIO_CUDA_PROGRAM";
 
-/// The environment variable in which a guest driver sends the ID of the session's user, as the first
-/// one, unless the user is privileged. The worker doesn't get it.
+/// The environment variable in which a guest driver sends the ID of the session's user. It comes
+/// before all other variables. It is missing if the user is privileged. The host doesn't pass it to
+/// the worker.
 pub const USER_VARIABLE: &str = "VIRTIO_CUDA_USER";
 
 #[path = "generated/calls.rs"]

@@ -7,11 +7,11 @@
 /// reply. Longer copies go through the arena.
 pub const INLINE_COPY_MAX: usize = 16 << 10;
 
-/// Maximum size in bytes of an image or graph that is part of the command. Longer ones are sent as
-/// a blob first.
+/// Maximum size in bytes of an image or graph that is part of the command. Longer images and graphs
+/// are first sent as a blob.
 pub const INLINE_IMAGE_MAX: usize = 128 << 10;
 
-/// Maximum size in bytes of the piece of a blob that one `vcudaBlobPut` sends.
+/// Maximum size in bytes of the part of a blob that one `vcudaBlobPut` sends.
 pub const BLOB_PIECE_MAX: usize = 256 << 10;
 
 /// Maximum total size in bytes of the blobs that a session has sent and no call has used yet.
@@ -50,7 +50,8 @@ pub const KERNEL_NAME_BYTES_MAX: usize = 2 << 20;
 /// Maximum number of kernels that one `vcudaLibraryGetKernels` gets in addition to the named one.
 pub const MORE_KERNELS_MAX: usize = 64;
 
-/// Maximum total length in bytes of the names of these additional kernels.
+/// Maximum total length in bytes of the names of the additional kernels of one
+/// `vcudaLibraryGetKernels`.
 pub const MORE_KERNEL_NAME_BYTES_MAX: usize = 64 << 10;
 
 /// Maximum number of attributes that `vcudaFuncAttributes` and `vcudaKernelAttributes` return.
@@ -83,6 +84,6 @@ pub const LINK_BYTES_MAX: u64 = 512 << 20;
 /// Maximum size in bytes of the part of a linked image that one `vcudaLinkRead` returns.
 pub const LINK_PIECE_MAX: usize = 64 << 10;
 
-/// Maximum number of handles of one kind in a session. On a real GPU, only memory limits this
-/// number.
+/// Maximum number of handles of one kind in a session. CUDA itself has no such limit: on bare
+/// metal, only the available memory limits the number.
 pub const HANDLES_MAX: usize = 1 << 20;

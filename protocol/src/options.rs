@@ -1,8 +1,9 @@
-//! The numbers of the options and attributes that a guest may send. The values of all others are
-//! pointers or handles in the guest process, which mean nothing in the worker.
+//! The numbers of the options and attributes that a guest may send. All other options and
+//! attributes have values that are pointers or handles in the guest process, which aren't valid in
+//! the worker.
 
 /// The attributes (`CUlaunchAttributeID`) that a launch may have. Only [`ACCESS_POLICY_WINDOW`]
-/// contains an address, which the worker checks like any other address.
+/// contains an address, which the worker checks as it checks other addresses.
 ///
 /// In order, they are ACCESS_POLICY_WINDOW, COOPERATIVE, SYNCHRONIZATION_POLICY, CLUSTER_DIMENSION,
 /// CLUSTER_SCHEDULING_POLICY_PREFERENCE, PROGRAMMATIC_STREAM_SERIALIZATION, PRIORITY,
@@ -13,20 +14,21 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 /// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
-/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`. The value names an event, so it has a call of its own,
-/// `vcudaLaunchEvent`.
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`. Its value contains an event's handle, so a separate
+/// call, `vcudaLaunchEvent`, sends it.
 pub const PROGRAMMATIC_EVENT: u32 = 7;
 
-/// `CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT`, also for `vcudaLaunchEvent`.
+/// `CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT`. Its value contains an event's handle, so
+/// `vcudaLaunchEvent` sends it, too.
 pub const LAUNCH_COMPLETION_EVENT: u32 = 12;
 
 /// The `CUlaunchAttributeID`s of streams that a guest may send: ACCESS_POLICY_WINDOW, whose address
 /// the worker checks, SYNCHRONIZATION_POLICY, PRIORITY, MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN.
 pub const STREAM_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 3, 8, 9, 10];
 
-/// The `CUmemAllocationHandleType`s that physical memory may be created with: NONE and
-/// POSIX_FILE_DESCRIPTOR. Programs that share memory only with some processes request the latter for
-/// all memory.
+/// The `CUmemAllocationHandleType`s with which physical memory may be created: NONE and
+/// POSIX_FILE_DESCRIPTOR. POSIX_FILE_DESCRIPTOR is needed although little memory is shared, because
+/// programs that share some of their memory request it for all of it.
 pub const MEMORY_HANDLE_TYPES: &[u32] = &[0, 1];
 
 /// `CUjit_option`s whose value is a plain number.
@@ -39,7 +41,8 @@ pub const JIT_OPTIONS: &[u32] =
     &[0, 1, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 21, 22, 23, 24, 30, 31, 32, 33];
 
 /// The `CUgraphInstantiate_flags` that are supported: AUTO_FREE_ON_LAUNCH and USE_NODE_PRIORITY.
-/// Uploading is a separate call, and launches from the device are not supported.
+/// UPLOAD isn't included because uploading is a separate call. DEVICE_LAUNCH isn't included because
+/// launches from the device aren't supported.
 pub const GRAPH_INSTANTIATE_FLAGS: u64 = 1 | 8;
 
 /// Numbers that select the CUDA function that `vcudaOccupancyClusters` calls.

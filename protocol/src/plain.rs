@@ -1,4 +1,4 @@
-//! Plain structures: they have C layout and no padding, and all bytes are valid values.
+//! Plain structures, which have C layout and no padding, and for which all bytes are valid values.
 
 use core::mem::{MaybeUninit, size_of};
 
@@ -11,7 +11,7 @@ pub unsafe trait Plain: Copy + 'static {
     /// Returns the structure's bytes.
     fn as_bytes(&self) -> &[u8] {
         // SAFETY: `Plain` types have no padding, so all bytes are initialized. The borrow of `self`
-        // keeps them alive and unchanged.
+        // keeps the bytes alive and unchanged.
         unsafe { core::slice::from_raw_parts((&raw const *self).cast(), size_of::<Self>()) }
     }
 

@@ -1,8 +1,8 @@
 //! The stream ring: commands from a guest process to its worker, in shared pages.
 //!
-//! Each side treats the other side's data as hostile: it reads the data once, checks it, and uses
-//! only the copy. The ring's bytes are accessed as 8-byte atomics. If the other side writes while
-//! this side reads, the result may be a wrong value, but never undefined behavior.
+//! Each side treats the other side's data as hostile: it copies the data once, checks the copy, and
+//! uses only the copy. The ring's bytes are accessed as 8-byte atomics. If the other side writes
+//! while this side reads, the result may be a wrong value, but never undefined behavior.
 
 use crate::host_func::Caller;
 use crate::plain::Plain;
@@ -23,7 +23,7 @@ pub struct Full;
 pub struct GuestRing {
     shared: Shared,
     tail: u64,
-    /// The tail that the worker can see.
+    /// The tail in the shared page, which the worker can see.
     published: u64,
     /// The worker's head, as last read from the shared page. It is read again only if the ring
     /// seems too full for the next command.
@@ -31,7 +31,7 @@ pub struct GuestRing {
 }
 
 impl GuestRing {
-    /// Creates the guest's side of a new ring.
+    /// Creates the guest's side of a ring that hasn't been used.
     pub fn new(shared: Shared) -> Self {
         Self { shared, tail: 0, published: 0, head: 0 }
     }
@@ -54,7 +54,7 @@ impl GuestRing {
     /// Returns whether the ring has room for `len` bytes now.
     pub fn fits(&mut self, len: usize) -> bool {
         let fits = |head: u64, tail: u64, bytes: u64| {
-            // A misbehaving worker may write any head. If the head is invalid, the ring counts as
+            // A compromised worker can write any head. If the head is invalid, the ring counts as
             // full.
             tail.wrapping_sub(head).checked_add(len as u64).is_some_and(|used| used <= bytes)
         };
@@ -65,8 +65,8 @@ impl GuestRing {
         fits(self.head, self.tail, self.shared.bytes())
     }
 
-    /// Writes one command from its pieces, each of which is a multiple of 8 bytes long, and publishes
-    /// it. Returns whether the worker sleeps and must be woken with a doorbell.
+    /// Writes one command from its pieces, each of which is a multiple of 8 bytes long, and
+    /// publishes it. Returns true if the worker sleeps and must be woken with a doorbell.
     ///
     /// # Panics
     ///
@@ -76,9 +76,10 @@ impl GuestRing {
         Ok(self.publish())
     }
 
-    /// Like [`push`](Self::push), but doesn't publish the command: the worker sees it together with a
-    /// later one, or after [`publish`](Self::publish). Publishing takes longer than writing a short
-    /// command, because it waits until all other processors can see what was written.
+    /// Writes a command in the same way as [`push`](Self::push), but doesn't publish it: the worker
+    /// sees it when a later command is published, or after [`publish`](Self::publish). Publishing
+    /// takes longer than writing a short command, because it waits until the written data is
+    /// visible to all other processors.
     ///
     /// # Panics
     ///
@@ -107,7 +108,7 @@ impl GuestRing {
         self.tail.wrapping_sub(self.published)
     }
 
-    /// Publishes all commands. Returns whether the worker sleeps and must be woken with a doorbell.
+    /// Publishes all commands. Returns true if the worker sleeps and must be woken with a doorbell.
     #[inline(always)]
     pub fn publish(&mut self) -> bool {
         self.published = self.tail;
@@ -165,7 +166,7 @@ pub struct HostRing {
 }
 
 impl HostRing {
-    /// Creates the worker's side of a new ring.
+    /// Creates the worker's side of a ring that hasn't been used.
     pub fn new(shared: Shared) -> Self {
         Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
@@ -225,20 +226,21 @@ impl HostRing {
     }
 
     /// Announces that the worker is about to sleep, and then checks once more for commands and for
-    /// a finished host function. Returns whether the worker may sleep.
+    /// a finished host function. Returns true if the worker may sleep.
     pub fn begin_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_ALL)
     }
 
-    /// Like [`HostRing::begin_sleep`], for a worker that can't take commands at the moment. It
-    /// ignores commands: only a finished host function keeps the worker awake or wakes it.
+    /// Does the same as [`HostRing::begin_sleep`] for a worker that can't take commands at the
+    /// moment. Only a finished host function keeps the worker awake or wakes it, and commands
+    /// don't.
     pub fn begin_full_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_FULL)
     }
 
     fn sleep_for(&self, what: u32) -> bool {
-        // A read-modify-write, as on the guest's side, so that both sides see the changes to the
-        // flag in the same order.
+        // Use a read-modify-write operation, as the guest does for this word, so that both sides
+        // see its changes in the same order.
         self.shared.host_sleeps.swap(what, Ordering::AcqRel);
         // Protocol: write host_sleeps before reading the tail and the count of ended functions.
         fence(Ordering::SeqCst);
@@ -250,7 +252,7 @@ impl HostRing {
     }
 
     /// Withdraws the announcement that the worker sleeps. The worker calls this after every sleep,
-    /// whatever woke it.
+    /// regardless of the reason why it woke up.
     pub fn end_sleep(&self) {
         self.shared.host_sleeps.store(0, Ordering::Relaxed);
     }
@@ -327,7 +329,8 @@ mod tests {
         }
     }
 
-    /// Any word that the peer can write as an index: near this side's own one, or any other.
+    /// Generates values that a malicious peer can write as an index: small and large values, and
+    /// any others.
     fn index() -> impl Strategy<Value = u64> {
         let near = (any::<bool>(), 0..200u64).prop_map(|(is_after, distance)| match is_after {
             true => distance,
@@ -336,7 +339,8 @@ mod tests {
         prop_oneof![near, any::<u64>()]
     }
 
-    /// A position that this side can have reached. It counts bytes from 0 on.
+    /// Generates positions in the ring that this side can have reached. A position is the number of
+    /// bytes since the ring was created.
     fn position() -> impl Strategy<Value = u64> {
         (0..1u64 << 60).prop_map(|words| words * 8)
     }

@@ -12,7 +12,7 @@ use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 pub struct Shared {
     /// Number of bytes written so far. Written by the guest.
     pub tail: &'static AtomicU64,
-    /// Whether a guest thread sleeps and must be woken. Set by the guest, cleared by the worker.
+    /// 1 if a guest thread sleeps and must be woken. Set by the guest, cleared by the worker.
     pub guest_sleeps: &'static AtomicU32,
     /// Number of bytes read so far. Written by the worker.
     pub head: &'static AtomicU64,
@@ -61,7 +61,7 @@ impl Shared {
         {
             return Err(BadRing);
         }
-        // SAFETY: the caller promises that the mapping is valid; the offsets are those of `Ring`,
+        // SAFETY: the caller guarantees that the mapping is valid; the offsets are those of `Ring`,
         // aligned for their types and inside the header page; atomics allow any concurrent writer.
         unsafe {
             Ok(Self {
@@ -95,13 +95,13 @@ impl Shared {
     }
 
     /// Announces that this guest thread is about to sleep. The caller then checks once more for the
-    /// event that it waits for, and sleeps only if it has not happened.
+    /// event that it waits for, and sleeps only if the event hasn't happened.
     pub fn announce_guest_sleep(&self) {
         self.guest_sleeps.swap(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 
-    /// Returns whether a guest thread sleeps and must be woken. The worker calls this after every
+    /// Returns true if a guest thread sleeps and must be woken. The worker calls this after every
     /// write that a guest may be waiting for (a reply, the head).
     pub fn must_wake_guest(&self) -> bool {
         fence(Ordering::SeqCst);

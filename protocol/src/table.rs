@@ -8,22 +8,24 @@ pub use crate::calls::ENTRIES;
 pub enum Order {
     /// The call is never held.
     None,
-    /// The call runs after everything held for its stream and its event.
+    /// The call runs after all held commands in its stream and for its event.
     Stream,
-    /// Like `Stream`, but only while a held command frees memory. Otherwise the call is not held.
+    /// While a held command frees memory, the call has the order `Stream`. If no held command frees
+    /// memory, the call isn't held.
     Pool,
-    /// The call returns CUDA_ERROR_NOT_READY while anything is held for its stream or event.
+    /// The call returns CUDA_ERROR_NOT_READY while a command is held for its stream or event.
     Query,
-    /// The call runs after everything held for its stream or event, but doesn't hold later calls
-    /// back.
+    /// The call runs after all commands that are held for its stream or event. Later calls needn't
+    /// wait for it.
     Wait,
     /// The call runs after all held launches of the function that it names.
     Function,
-    /// The call runs after everything held for the context that its allocation belongs to.
+    /// The call runs after all commands that are held for the context to which its allocation
+    /// belongs.
     Allocation,
-    /// The call runs after everything held for its context.
+    /// The call runs after all commands that are held for its context.
     Context,
-    /// The call runs after everything that is held.
+    /// The call runs after all held commands of the session.
     Session,
 }
 
@@ -41,7 +43,7 @@ pub enum Charges {
     Module,
     /// The stacks, local memory or heap that kernels use.
     Limit,
-    /// The local memory that kernels use.
+    /// Only the local memory that kernels use.
     Local,
     /// A stream. After a stream is destroyed, the driver keeps its memory for the next stream.
     Stream,
@@ -58,7 +60,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Whether the guest waits for a reply.
     pub waited: bool,
-    /// Whether the call is posted and nobody learns of its error, because it only ends an object.
+    /// Whether the call is posted and its error is ignored, because it only destroys or frees an
+    /// object.
     pub quiet: bool,
     /// Whether the call runs on the worker thread that mirrors the calling guest thread.
     pub blocking: bool,

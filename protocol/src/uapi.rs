@@ -1,6 +1,6 @@
 //! The definitions of `include/uapi/virtio_cuda.h` in Rust; `tests/header.rs` compares the two.
 //!
-//! The names are those in the header without the prefix `VIRTIO_CUDA_`. All fields are
+//! Names are the same as in the header, without the prefix `VIRTIO_CUDA_`. All fields are
 //! little-endian, as on all supported hosts.
 
 use crate::facts::MAX_ATTRIBUTES;
@@ -34,7 +34,7 @@ pub const CAP_QUERY: u32 = 1 << 3;
 /// Capability: files of a vhost-user front end that is the program, in the window
 /// [`FILES`](crate::windows::FILES).
 pub const CAP_FILES: u32 = 1 << 4;
-/// The config space.
+/// The device's virtio config space.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -92,7 +92,7 @@ pub const ERR_UNSUPPORTED: u32 = 6;
 pub const ERR_MEMORY: u32 = 7;
 /// Status: too many requests in flight; try again later.
 pub const ERR_BUSY: u32 = 8;
-/// Begins every message on the control and the command queue.
+/// Header of every message on the control queue and the command queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hdr {
@@ -104,7 +104,7 @@ pub struct Hdr {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Hdr {}
 
-/// Begins every reply.
+/// Header of every reply on the control queue and the command queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resp {
@@ -116,13 +116,13 @@ pub struct Resp {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Resp {}
 
-/// Starts a new epoch. All sessions from earlier epochs end.
+/// The message HELLO, which starts a new epoch. All sessions from earlier epochs end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The header.
+    /// The header, with the type [`CTRL_HELLO`].
     pub hdr: Hdr,
-    /// A number that the driver chooses at each start.
+    /// The number of the new epoch, which the driver chooses each time it is initialized.
     pub epoch: u64,
     /// The driver's major version.
     pub version_major: u16,
@@ -136,13 +136,15 @@ unsafe impl Plain for Hello {}
 
 /// Maximum size in bytes of the environment in [`SessionCreate`].
 pub const ENV_MAX: usize = 4096;
-/// The part of it that a program can use. The rest is for the driver's entry.
+/// The number of bytes of the environment that a program can use. The remaining bytes are for the
+/// driver's entry.
 pub const IOC_ENV_MAX: usize = ENV_MAX - 32;
-/// Creates a session. The driver chooses the session's id, which is not 0 and not in use.
+/// The message SESSION_CREATE, which creates a session. The driver chooses the session's id, which
+/// is not 0 and not in use.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionCreate {
-    /// The header.
+    /// The header, with the type [`CTRL_SESSION_CREATE`].
     pub hdr: Hdr,
     /// The process id in the guest, for the host's logs only.
     pub pid: u32,
@@ -152,21 +154,22 @@ pub struct SessionCreate {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for SessionCreate {}
 
-/// Destroys a session. The device replies when the worker has exited.
+/// The message SESSION_DESTROY, which destroys a session. The device replies when the worker has
+/// exited.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionDestroy {
-    /// The header.
+    /// The header, with the type [`CTRL_SESSION_DESTROY`].
     pub hdr: Hdr,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for SessionDestroy {}
 
-/// Header page, stream ring and arena; exactly one per session.
+/// Kind of region: the header page, stream ring and arena. Each session has exactly one.
 pub const REGION_RING: u32 = 1;
-/// Pages that the driver allocated, at the same address in the worker.
+/// Kind of region: pages that the driver allocated. They have the same address in the worker.
 pub const REGION_PINNED: u32 = 2;
-/// The guest program's own pages, which the driver pinned.
+/// Kind of region: the guest program's own pages, which the driver pinned.
 pub const REGION_USER: u32 = 3;
 /// A contiguous part of a region in guest memory.
 #[repr(C)]
@@ -174,28 +177,28 @@ pub const REGION_USER: u32 = 3;
 pub struct Segment {
     /// The guest-physical address.
     pub addr: u64,
-    /// A multiple of 4096.
+    /// The length in bytes, a multiple of 4096.
     pub len: u64,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Segment {}
 
-/// Attaches a region. The driver chooses the region's id, which is not 0 and not in use in the
-/// session.
+/// The message REGION_ATTACH, which attaches a region. The driver chooses the region's id, which is
+/// not 0 and not in use in the session.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionAttach {
-    /// The header.
+    /// The header, with the type [`CTRL_REGION_ATTACH`].
     pub hdr: Hdr,
     /// The region's id.
     pub region: u32,
     /// One of `REGION_*`.
     pub kind: u32,
-    /// Address in the guest process; 0 for a RING.
+    /// The region's address in the guest process, or 0 for a RING.
     pub vaddr: u64,
     /// The region's length: the sum of the segment lengths.
     pub len: u64,
-    /// For a RING, the size of the ring in bytes, a power of two; otherwise 0.
+    /// For a RING, the size of the ring in bytes, which is a power of two; 0 for other kinds.
     pub ring_bytes: u32,
     /// Number of [`Segment`]s that follow.
     pub nr_segments: u32,
@@ -203,11 +206,12 @@ pub struct RegionAttach {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for RegionAttach {}
 
-/// Detaches a region. The device replies when the worker has unmapped the pages.
+/// The message REGION_DETACH, which detaches a region. The device replies when the worker has
+/// unmapped the pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionDetach {
-    /// The header.
+    /// The header, with the type [`CTRL_REGION_DETACH`].
     pub hdr: Hdr,
     /// The region's id.
     pub region: u32,
@@ -217,11 +221,11 @@ pub struct RegionDetach {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for RegionDetach {}
 
-/// Queries the VM's GPUs and its use of them, without a session.
+/// The message QUERY, which queries the VM's GPUs and the VM's use of them, without a session.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// The header.
+    /// The header, with the type [`CTRL_QUERY`].
     pub hdr: Hdr,
     /// Must be 0.
     pub reserved: u64,
@@ -231,19 +235,21 @@ unsafe impl Plain for Query {}
 
 /// The maximum length of the reply to a query, in bytes.
 pub const QUERY_MAX: usize = 65536;
-/// Begins the reply to a query.
+/// The first structure in the reply to [`Query`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Number of [`Gpu`]s that follow.
     pub gpus: u32,
     /// Size of each GPU's entry in bytes: a [`Gpu`], [`Attributes`], a [`GpuUse`], and [`Limits`].
-    /// Older devices leave out the last ones. If it is larger, the rest must be ignored.
+    /// Older devices leave out the last ones of these. If the size is larger than all of them
+    /// together, the guest must ignore the remaining bytes.
     pub gpu_bytes: u32,
     /// Number of [`Process`]es that follow the GPUs.
     pub processes: u32,
-    /// Size of each process's entry in bytes: a [`Process`], and a [`ProcessUse`] unless the device is
-    /// of an older version. If it is larger, the rest must be ignored.
+    /// Size of each process's entry in bytes: a [`Process`], and a [`ProcessUse`] unless the device
+    /// is of an older version. If the size is larger than these, the guest must ignore the
+    /// remaining bytes.
     pub process_bytes: u32,
     /// The result of cuDriverGetVersion, for example 13000.
     pub cuda_version: u32,
@@ -257,9 +263,10 @@ unsafe impl Plain for Facts {}
 
 /// GPU flag: the memory has error correction.
 pub const GPU_ECC: u32 = 1 << 0;
-/// Position of the bit in [`Gpu::flags`] for peer access to the first GPU.
+/// Position of the bit in [`Gpu::flags`] for peer access to the first GPU. The bits for the other
+/// GPUs follow.
 pub const GPU_PEER_SHIFT: u32 = 16;
-/// A [`Gpu::utilization`] that is unknown.
+/// The value of [`Gpu::utilization`] and [`ProcessUse::utilization`] if it is unknown.
 pub const UTILIZATION_NONE: u32 = 0xffff_ffff;
 /// A GPU that the VM can use.
 #[repr(C)]
@@ -301,7 +308,7 @@ pub struct Gpu {
     /// The current PCIe link in the same form, or 0 if unknown.
     pub pcie_link: u32,
     /// Number of active NVLinks that lead directly to the GPU with each index. The number at the
-    /// GPU's own index is that of links to NVSwitches.
+    /// GPU's own index is the number of its links to NVSwitches.
     pub nvlinks: [u8; 16],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -311,10 +318,10 @@ unsafe impl Plain for Gpu {}
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// Bit N % 64 of word N / 64 is set if attribute N is known (`CUdevice_attribute`). All words are
-    /// 0 if only a session can tell the attributes.
+    /// Bit N % 64 of word N / 64 is set if attribute N is known (`CUdevice_attribute`). All words
+    /// are 0 if the attributes depend on the session.
     pub known: [u64; 4],
-    /// The attributes as a session on this GPU has them, or 0.
+    /// The attributes, as sessions see them. Unknown ones are 0.
     pub values: [i32; MAX_ATTRIBUTES],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -343,22 +350,25 @@ unsafe impl Plain for GpuUse {}
 
 /// The value of a field of [`Limits`] if the operator has set no such limit.
 pub const LIMIT_NONE: u64 = u64::MAX;
-/// Limits that the host's operator has set for the VM, for messages. They follow each [`GpuUse`] in the
-/// same entry. 0 if unknown, and [`LIMIT_NONE`] if there is no limit.
+/// Limits that the host's operator has set for the VM, for error messages in the guest. They follow
+/// each [`GpuUse`] in the same entry. A field is 0 if the limit is unknown, and [`LIMIT_NONE`] if
+/// there is no such limit.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The host's setting memory.session_max: bytes of the GPU's memory that a session may use.
     pub session_max: u64,
-    /// The host's setting memory.host_max: bytes of the host's memory for the VM's processes there.
+    /// The host's setting memory.host_max: bytes of host memory that the VM's processes on the host
+    /// may use.
     pub host_max: u64,
-    /// The host's setting pids.max: number of those processes and their threads.
+    /// The host's setting pids.max: maximum number of the VM's processes on the host, including
+    /// their threads.
     pub pids_max: u64,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Limits {}
 
-/// A guest process that uses one of the GPUs.
+/// An entry in the reply to [`Query`]: a guest process's use of one GPU.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
@@ -401,7 +411,7 @@ pub const ENDED_PROTOCOL: u32 = 2;
 pub const ENDED_WORKER: u32 = 3;
 /// Reason: the host ended the session for another reason.
 pub const ENDED_HOST: u32 = 4;
-/// An event.
+/// An event, which the device writes to a buffer in the event queue.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -478,7 +488,7 @@ unsafe impl Plain for Ring {}
 pub const CMD_MAX_BYTES: usize = 1 << 20;
 /// Command flag: the worker writes a reply.
 pub const CMD_WAITED: u32 = 1 << 0;
-/// The header of a command.
+/// The header of a command, in the ring or in a descriptor chain.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cmd {
@@ -494,7 +504,7 @@ pub struct Cmd {
     pub ctx: u64,
     /// The offset in the arena where the reply is written; a multiple of 8.
     pub reply: u32,
-    /// The number of bytes available for the reply at that offset, including [`Reply`].
+    /// The number of bytes available for the reply at the offset `reply`, including [`Reply`].
     pub reply_len: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -515,7 +525,8 @@ pub struct Reply {
     pub result: u32,
     /// Number of reply bytes after this structure.
     pub len: u32,
-    /// The value of [`Ring::posted_error`], which the worker has then set back to 0.
+    /// The value of [`Ring::posted_error`], which the worker moves here and sets back to 0 in the
+    /// ring's header.
     pub posted_error: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -531,7 +542,8 @@ pub struct IocInfo {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocInfo {}
 
-/// Creates the session for this open file, with a ring unless both sizes are 0.
+/// The argument of the ioctl START, which creates the session of an open file. The session has a
+/// ring and an arena unless both sizes are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocStart {
@@ -553,7 +565,7 @@ pub struct IocStart {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocStart {}
 
-/// Allocates pages and attaches them as a PINNED region.
+/// The argument of the ioctl ALLOC, which allocates pages and attaches them as a PINNED region.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocAlloc {
@@ -571,7 +583,8 @@ pub struct IocAlloc {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocAlloc {}
 
-/// Pins the caller's own pages and attaches them as a USER region.
+/// The argument of the ioctl PIN, which pins the caller's own pages and attaches them as a USER
+/// region.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocPin {
@@ -587,7 +600,7 @@ pub struct IocPin {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocPin {}
 
-/// Detaches a region and releases its pages.
+/// The argument of the ioctl RELEASE, which detaches a region and releases its pages.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocRelease {
@@ -599,7 +612,8 @@ pub struct IocRelease {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocRelease {}
 
-/// Sleeps until the session has been woken more than `seen` times, or has ended.
+/// The argument of the ioctl WAIT, which sleeps until the session has been woken more than `seen`
+/// times, or has ended.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocWait {
@@ -611,7 +625,8 @@ pub struct IocWait {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocWait {}
 
-/// Sends a command as a descriptor chain and waits for the reply.
+/// The argument of the ioctl SUBMIT, which sends a command as a descriptor chain and waits for the
+/// reply.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocSubmit {
@@ -627,7 +642,7 @@ pub struct IocSubmit {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocSubmit {}
 
-/// Queries the VM's GPUs.
+/// The argument of the ioctl QUERY, which queries the VM's GPUs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocQuery {

@@ -1,10 +1,10 @@
 //! The values of completion words.
 //!
 //! A call that waits for the GPU can name a 64-bit word in the arena and a value that no other wait
-//! of the session uses. The worker writes the value when it has the GPU write the next one behind the
-//! work. The word can still change when nobody waits with it any longer: if the worker replies first,
-//! the GPU's write may come later, even while the word serves another wait. Therefore, each wait
-//! compares the word with its own values only, and its reply comes in any case.
+//! of the session uses. Before the worker makes the GPU write the next higher value after the work,
+//! it writes the value itself. The word can change after its wait has ended: if the worker replies
+//! first, the GPU's write may come later, even while another wait uses the word. Therefore, each
+//! wait compares the word only with its own two values, and the worker sends a reply in any case.
 
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,8 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 /// The progress of one wait, as its word shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The GPU doesn't write the word, as far as is known. The reply tells when the wait has ended.
+    /// It isn't known whether the GPU will write the word, so the wait ends with the worker's
+    /// reply.
     Unknown,
     /// The GPU will write the word when it reaches the awaited point.
     Armed,
@@ -22,17 +23,18 @@ pub enum Progress {
     Reached,
 }
 
-/// The value that a wait sends with its call.
+/// The value that a waiting call sends to the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitValue(pub u64);
 
 impl WaitValue {
-    /// Returns the value that the GPU writes.
+    /// Returns the value that the GPU writes when it reaches the awaited point.
     pub fn reached(self) -> u64 {
         self.0.wrapping_add(1)
     }
 
-    /// Returns the progress of the wait with this value, if its word contains `word`.
+    /// Returns the progress of the wait with this value, given `word`, the present contents of its
+    /// word.
     #[inline]
     pub fn progress(self, word: u64) -> Progress {
         if word == self.reached() {
@@ -45,18 +47,18 @@ impl WaitValue {
     }
 }
 
-/// Makes values, each of which only one wait uses.
+/// Generates values for waits. Each value is used by only one wait.
 #[derive(Debug)]
 pub struct WaitValues(AtomicU64);
 
 impl WaitValues {
-    /// Continues after this value, which must be even.
+    /// Creates a generator whose values start after the given one, which must be even.
     pub fn after(value: u64) -> Self {
         Self(AtomicU64::new(value))
     }
 
-    /// Returns an unused value. It is even and isn't 0: the worker writes 0 if the GPU won't write
-    /// the word after all.
+    /// Returns an unused value. It is even and isn't 0: the worker writes 0 to the word if the GPU
+    /// won't write to it after all.
     pub fn next(&self) -> WaitValue {
         loop {
             match self.0.fetch_add(2, Ordering::Relaxed).wrapping_add(2) {
@@ -73,7 +75,8 @@ impl Default for WaitValues {
     }
 }
 
-/// The number of words, and so of threads that can wait with a word at once.
+/// The number of words, which is also the number of threads that can wait with a word at the same
+/// time.
 pub const COUNT: usize = u64::BITS as usize;
 
 /// Gives each wait a word that no other wait is using, and a value.
@@ -94,7 +97,7 @@ impl Slots {
         Some((used.trailing_ones() as usize, self.values.next()))
     }
 
-    /// Returns the word of a wait that has ended.
+    /// Releases the word of a wait that has ended.
     pub fn give(&self, index: usize) {
         self.used.fetch_and(!(1 << index), Ordering::Release);
     }
@@ -113,14 +116,17 @@ mod tests {
     enum Step {
         /// The guest begins a wait with this word, if none of its waits uses the word.
         Begin(usize),
-        /// The worker takes the next call from the ring, and maybe has the GPU write the word.
+        /// The worker takes the next call from the ring, and makes the GPU write the word if the
+        /// flag is true.
         Take(bool),
-        /// The GPU reaches the oldest point that it hasn't reached, or fails there.
+        /// The GPU reaches the oldest point that it hasn't reached yet, or fails there if the flag
+        /// is false.
         Reach(bool),
-        /// The worker replies to a call that it has taken: if the GPU has reached the point, with
-        /// success, and otherwise only with an error.
+        /// The worker replies to a call that it has taken. The flag says whether with an error. It
+        /// replies with success only if the GPU has reached the point.
         Reply(usize, bool),
-        /// The guest looks at the word of a wait, and ends the wait if it can.
+        /// The guest reads the word of a wait, and ends the wait if the GPU has reached its point
+        /// or the worker has replied.
         Look(usize),
     }
 
@@ -146,9 +152,9 @@ mod tests {
     }
 
     proptest! {
-        /// With any interleaving, values that wrap around, and writes and replies that come after
-        /// their wait has ended: a wait without an error doesn't end before the GPU has reached its
-        /// point, and every wait ends at the latest with its reply.
+        /// A wait without an error doesn't end before the GPU has reached its point, and every wait
+        /// ends at the latest with its reply. This holds for any interleaving, for values that wrap
+        /// around, and for writes and replies that come after their wait has ended.
         #[test]
         fn a_wait_ends_after_its_point_and_with_its_reply(
             steps in prop::collection::vec(step(), 0..200),
@@ -205,7 +211,8 @@ mod tests {
                 }
             }
             for wait in waits.iter().filter(|wait| wait.reached && wait.written && !wait.ended) {
-                // Nothing has overwritten the word of a wait except the write of an earlier wait.
+                // The word of a wait must contain its value, unless another wait's write has
+                // overwritten the word.
                 let seen = wait.value.progress(words[wait.word]);
                 let abandoned = waits.iter().any(|w| w.word == wait.word && w.value != wait.value && w.written);
                 prop_assert!(seen == Progress::Reached || abandoned);

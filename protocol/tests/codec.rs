@@ -1,5 +1,6 @@
 //! Tests of the generated codecs. Encoded values must decode to the same values. Random bytes may
-//! decode or fail, but decoders never panic or allocate more than the received bytes justify.
+//! decode or fail, but decoders never panic, and never allocate more memory than the number of
+//! received bytes requires.
 
 use proptest::prelude::*;
 use virtio_cuda_protocol::calls::*;

@@ -1,9 +1,9 @@
-//! Recorded messages. A guest and a host may differ by one release, so today's code must read the
-//! messages of `fixtures/VERSION` as they were meant, and write the same bytes.
+//! Recorded messages. A guest and a host may differ by one release, so the present code must decode
+//! the messages in `fixtures/VERSION` to the recorded values, and encode the same bytes.
 //!
-//! Recorded bytes never change while the host accepts drivers of that version. The text changes
-//! only if a field gets another name, or reserved bytes get a meaning. To record calls that are
-//! new, set `VIRTIO_CUDA_WRITE_FIXTURES=1`, which adds lines to the newest version's file.
+//! Recorded bytes never change while the host accepts drivers of that version. The recorded text
+//! changes only if a field is renamed, or reserved bytes get a meaning. To record new calls, set
+//! `VIRTIO_CUDA_WRITE_FIXTURES=1`, which adds lines to the newest version's file.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
@@ -23,7 +23,7 @@ use virtio_cuda_protocol::{each_answer, each_call};
 struct Kind {
     /// Creates a message for a new recording.
     sample: fn() -> Vec<u8>,
-    /// Decodes a message. Returns its text, and its bytes as today's code encodes them.
+    /// Decodes a message. Returns its text, and its bytes as the present code encodes them.
     recode: fn(&[u8]) -> Recoded,
 }
 
@@ -148,7 +148,7 @@ fn encoded_graph(nodes: &[(Vec<Dependency>, Step<'_>)]) -> Vec<u8> {
     writer.as_bytes().to_vec()
 }
 
-/// Returns a graph with a node of each kind, which depends on the one before.
+/// Returns an encoded graph with a node of each kind. Each node depends on the previous one.
 fn sample_graph() -> Vec<u8> {
     let values = &mut Values(0);
     let steps = [
@@ -181,7 +181,8 @@ fn recode_graph(bytes: &[u8]) -> Recoded {
     Ok((format!("{nodes:?}"), encoded_graph(&nodes)))
 }
 
-/// Creates values, each of which occurs once in a message.
+/// Creates sample values. Each value occurs only once in a message, so that swapped fields are
+/// noticed.
 struct Values(u8);
 
 impl Values {
@@ -208,7 +209,7 @@ macro_rules! numbers {
         }
     )* };
 }
-// The high bits show the type's size and its sign.
+// Set the highest bit in each sample, so that the encoding shows the type's size and sign.
 numbers! { u8: 0, u32: 0x8000_0000, u64: 1 << 63, i32: i32::MIN, i64: i64::MIN, usize: 1 << 63 }
 
 impl Sample for f32 {
@@ -343,11 +344,12 @@ fn write(version: &str, recording: &Recording) {
     std::fs::write(path(version), text).unwrap();
 }
 
-/// The versions whose messages today's code must read and write.
+/// Returns the versions whose messages the present code must decode and encode.
 fn versions() -> Vec<String> {
     let files = std::fs::read_dir(path("")).unwrap();
     let versions = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    // A device refuses drivers with another major version.
+    // Only versions with the present major version count, because a device refuses drivers with
+    // another one.
     let major = format!("{VERSION_MAJOR}.");
     versions.filter(|version| version.starts_with(&major)).collect()
 }

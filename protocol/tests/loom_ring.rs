@@ -1,6 +1,6 @@
-//! Tests the ring's rules for sleeping and waking with loom. Run them with
-//! `RUSTFLAGS="--cfg loom"`, as `make test` does. In every interleaving each pushed command is
-//! seen, and no side sleeps forever.
+//! Tests the ring's rules for sleeping and waking with loom. Run these tests with `RUSTFLAGS="--cfg
+//! loom"`, as `make test` does. In every interleaving each pushed command is seen, and no side
+//! sleeps forever.
 #![cfg(loom)]
 
 use loom::sync::Arc;
@@ -13,8 +13,8 @@ use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
 use virtio_cuda_protocol::uapi::Cmd;
 
 fn shared() -> Shared {
-    // Each run of the model leaks this value. Loom runs the model so few times that the memory
-    // suffices.
+    // Leaks a value, because the model needs `'static` references. Loom runs the model so few times
+    // that this memory doesn't matter.
     fn leak<T>(value: T) -> &'static T {
         Box::leak(Box::new(value))
     }
@@ -70,7 +70,8 @@ fn a_worker_that_sleeps_sees_every_command() {
     });
 }
 
-/// The worker first sleeps without waking for commands, and takes the commands later.
+/// The worker first sleeps with `begin_full_sleep`, so that commands don't wake it, and takes the
+/// commands later.
 #[test]
 fn a_sleeping_worker_sees_a_host_functions_end_and_then_the_commands() {
     let mut model = loom::model::Builder::new();

@@ -1,6 +1,6 @@
-//! Tests completion words with loom. Run them with `RUSTFLAGS="--cfg loom"`, as `make test` does. In
-//! every interleaving of waiting threads, the worker, and the GPU, a wait that ends without an error
-//! sees the work that it has waited for, and every wait ends.
+//! Tests completion words with loom. Run these tests with `RUSTFLAGS="--cfg loom"`, as `make test`
+//! does. In every interleaving of waiting threads, the worker, and the GPU, a wait that ends
+//! without an error sees the work that it has waited for, and every wait ends.
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
@@ -13,7 +13,7 @@ use virtio_cuda_protocol::words::{Progress, Slots, WaitValue};
 const SUCCESS: u32 = 1;
 const FAILURE: u32 = 2;
 
-/// A call that waits, and the word that it names.
+/// A call that waits, and the word that it uses.
 #[derive(Clone, Copy)]
 struct Call {
     wait: usize,
@@ -27,7 +27,7 @@ struct World {
     /// The results of the work that each wait awaits, which the GPU writes.
     results: [UnsafeCell<u32>; 2],
     replies: [AtomicU32; 2],
-    /// Wakes the thread of each wait. Only replies do that.
+    /// Wakes the thread of each wait. Only the worker's replies wake it; the GPU's writes don't.
     wakes: [Notify; 2],
 }
 
@@ -58,12 +58,14 @@ impl World {
     }
 }
 
-/// Lets each of the `threads` make the waits in its list. With `fails`, the worker replies to the first
-/// call with an error before the GPU has reached its point, so that the GPU's write can come while the
-/// word serves another wait. If not `arms`, the second wait has no word.
+/// Lets each of the `threads` make the waits in its list. With `fails`, the worker replies to the
+/// first call with an error before the GPU has reached its point, so that the GPU's write can come
+/// while the word serves another wait. If `arms` is false, the GPU doesn't write the second wait's
+/// word.
 fn check(threads: &'static [&'static [usize]], fails: bool, arms: bool) {
     let mut model = loom::model::Builder::new();
-    // With two guest threads, a bound of two takes minutes.
+    // Limit two guest threads to one preemption, because with two preemptions the test takes
+    // minutes.
     model.preemption_bound = Some(3 - threads.len());
     model.check(move || {
         let world = Arc::new(World {
@@ -92,7 +94,8 @@ fn check(threads: &'static [&'static [usize]], fails: bool, arms: bool) {
                     if has_word(call) {
                         world.words[call.word].store(call.value.reached(), Ordering::Release);
                     }
-                    // The worker sees an event behind the word, and replies.
+                    // The worker replies when it sees that the CUDA event after the write has
+                    // completed. Here, this thread sends the reply for it.
                     if !(fails && call.wait == 0) {
                         world.reply(call.wait, SUCCESS);
                     }

@@ -67,19 +67,19 @@ struct virtio_cuda_config {
 #define VIRTIO_CUDA_ERR_MEMORY 7 /* the host could not map the pages */
 #define VIRTIO_CUDA_ERR_BUSY 8 /* too many requests in flight; try again later */
 
-/* Begins every message on the control and the command queue. */
+/* Header of every message on the control queue and the command queue. */
 struct virtio_cuda_hdr {
 	__le32 type;
 	__le32 session; /* 0 for HELLO and QUERY */
 };
 
-/* Begins every reply. */
+/* Header of every reply on the control queue and the command queue. */
 struct virtio_cuda_resp {
 	__le32 status; /* VIRTIO_CUDA_OK or VIRTIO_CUDA_ERR_* */
 	__le32 len; /* bytes of reply after this structure */
 };
 
-/* Starts a new epoch. All sessions from earlier epochs end. */
+/* HELLO: starts a new epoch. All sessions from earlier epochs end. */
 struct virtio_cuda_hello {
 	struct virtio_cuda_hdr hdr;
 	__le64 epoch;
@@ -89,26 +89,35 @@ struct virtio_cuda_hello {
 };
 
 #define VIRTIO_CUDA_ENV_MAX 4096
-/* The part of it that a program can use. The rest is for the driver's entry. */
+/*
+ * Bytes of the environment that a program can use. The other bytes are for the
+ * driver's entry.
+ */
 #define VIRTIO_CUDA_IOC_ENV_MAX (VIRTIO_CUDA_ENV_MAX - 32)
 
-/* Creates a session. The driver chooses an id that is not 0 and not in use. */
+/*
+ * SESSION_CREATE: creates a session. The driver chooses an id that is not 0 and
+ * not in use.
+ */
 struct virtio_cuda_session_create {
 	struct virtio_cuda_hdr hdr;
 	__le32 pid; /* the guest process, for the host's logs only */
 	__le32 env_len; /* bytes of "NAME=value\0" strings that follow */
 };
 
-/* Destroys a session. The device replies when the worker has exited. */
+/*
+ * SESSION_DESTROY: destroys a session. The device replies when the worker has
+ * exited.
+ */
 struct virtio_cuda_session_destroy {
 	struct virtio_cuda_hdr hdr;
 };
 
-/* Header page, stream ring and arena; exactly one per session. */
+/* Region with the header page, stream ring and arena; one per session. */
 #define VIRTIO_CUDA_REGION_RING 1
-/* Pages that the driver allocated, at the same address in the worker. */
+/* Region of pages that the driver allocated. Same address in the worker. */
 #define VIRTIO_CUDA_REGION_PINNED 2
-/* The guest program's own pages, which the driver pinned. */
+/* Region of the guest program's own pages, which the driver pinned. */
 #define VIRTIO_CUDA_REGION_USER 3
 
 struct virtio_cuda_segment {
@@ -117,8 +126,8 @@ struct virtio_cuda_segment {
 };
 
 /*
- * Attaches a region. The driver chooses an id that is not 0 and not in use in
- * the session.
+ * REGION_ATTACH: attaches a region. The driver chooses an id that is not 0 and
+ * not in use in the session.
  */
 struct virtio_cuda_region_attach {
 	struct virtio_cuda_hdr hdr;
@@ -130,7 +139,10 @@ struct virtio_cuda_region_attach {
 	__le32 nr_segments; /* number of struct virtio_cuda_segment that follow */
 };
 
-/* Detaches a region. The device replies when the worker has unmapped it. */
+/*
+ * REGION_DETACH: detaches a region. The device replies when the worker has
+ * unmapped it.
+ */
 struct virtio_cuda_region_detach {
 	struct virtio_cuda_hdr hdr;
 	__le32 region;
@@ -138,9 +150,9 @@ struct virtio_cuda_region_detach {
 };
 
 /*
- * Queries the VM's GPUs and the VM's use of them, without a session. The reply
- * is a struct virtio_cuda_facts, followed by a struct virtio_cuda_gpu per GPU
- * and a struct virtio_cuda_process per process and GPU. It is at most
+ * QUERY: queries the VM's GPUs and the VM's use of them, without a session. The
+ * reply is a struct virtio_cuda_facts, followed by a struct virtio_cuda_gpu per
+ * GPU and a struct virtio_cuda_process per process and GPU. It is at most
  * VIRTIO_CUDA_QUERY_MAX bytes long.
  */
 struct virtio_cuda_query {
@@ -161,7 +173,10 @@ struct virtio_cuda_facts {
 };
 
 #define VIRTIO_CUDA_GPU_ECC (1U << 0) /* the memory has error correction */
-/* Flag bit for access to the first GPU's memory; the other GPUs' follow. */
+/*
+ * Position in virtio_cuda_gpu.flags of the bit for access to the first GPU's
+ * memory. The bits for the other GPUs follow.
+ */
 #define VIRTIO_CUDA_GPU_PEER_SHIFT 16
 /*
  * Value of virtio_cuda_gpu.utilization and virtio_cuda_process_use.utilization
@@ -190,7 +205,7 @@ struct virtio_cuda_gpu {
 	__u8 nvlinks[16]; /* NVLinks to each GPU, and to switches at the own index */
 };
 
-/* Follows struct virtio_cuda_gpu in the same entry. */
+/* Attributes of a GPU. Follows struct virtio_cuda_gpu in the same entry. */
 struct virtio_cuda_attributes {
 	__le64 known[4]; /* a bit for each known attribute; 0 if only a session can tell */
 	__le32 values[160]; /* by CUdevice_attribute, as a session on the GPU has them */
@@ -204,18 +219,21 @@ struct virtio_cuda_attributes {
 #define VIRTIO_CUDA_SLOWED_BY_TURNS (1U << 2)
 #define VIRTIO_CUDA_SLOWED_BY_PAUSE (1U << 3) /* the VM is paused */
 
-/* Follows struct virtio_cuda_attributes in the same entry. */
+/*
+ * The VM's use of a GPU. Follows struct virtio_cuda_attributes in the same
+ * entry.
+ */
 struct virtio_cuda_gpu_use {
 	__le32 slowed; /* VIRTIO_CUDA_SLOWED_* */
 	__le32 reserved;
 };
 
-/* Value of a limit that doesn't exist. */
+/* Value of a field of struct virtio_cuda_limits if there is no such limit. */
 #define VIRTIO_CUDA_LIMIT_NONE 0xffffffffffffffff
 
 /*
- * Limits of the VM, for messages. Follows struct virtio_cuda_gpu_use in the
- * same entry. 0 if unknown.
+ * Limits of the VM, for error messages in the guest. Follows struct
+ * virtio_cuda_gpu_use in the same entry. Unknown limits are 0.
  */
 struct virtio_cuda_limits {
 	__le64 session_max; /* bytes of the GPU's memory for a session */
@@ -231,7 +249,10 @@ struct virtio_cuda_process {
 	__le64 memory_used; /* bytes of device memory */
 };
 
-/* Follows struct virtio_cuda_process in the same entry. */
+/*
+ * A process's use of its GPU. Follows struct virtio_cuda_process in the same
+ * entry.
+ */
 struct virtio_cuda_process_use {
 	__le32 utilization; /* GPU time in the last second, in 0.01% */
 	__le32 reserved;
@@ -271,12 +292,12 @@ struct virtio_cuda_event {
 
 /* First page of a RING region. Guest and worker write to separate cache lines. */
 struct virtio_cuda_ring {
-	/* Written by the guest. */
+	/* The guest writes tail. Both sides write guest_sleeps. */
 	__le64 tail; /* bytes written so far */
 	__le64 pad0[7];
 	__le32 guest_sleeps; /* 1 if a guest thread must be woken; the worker clears it */
 	__le32 pad1[15];
-	/* Written by the worker. */
+	/* The worker writes these fields. The guest also clears host_sleeps. */
 	__le64 head; /* bytes read so far */
 	__le64 pad2[7];
 	__le32 host_sleeps; /* VIRTIO_CUDA_SLEEPS_*, or 0; the guest clears it */
@@ -292,7 +313,7 @@ struct virtio_cuda_ring {
 	__le64 pad6[7];
 };
 
-/* The header of a command, in the ring or in a descriptor chain. */
+/* Maximum size of a command, in the ring or in a descriptor chain. */
 #define VIRTIO_CUDA_CMD_MAX_BYTES (1 << 20)
 #define VIRTIO_CUDA_CMD_WAITED (1U << 0) /* a reply is written */
 
@@ -326,25 +347,20 @@ struct virtio_cuda_reply {
  * the last mapping of the ring is unmapped, or when the process's address space
  * is torn down.
  *
- * Errors that mean the same everywhere:
- *   EPERM      the caller is not the process that opened the file
- *   ENOTCONN   this file has no session yet
- *   EPIPE      the session has ended
- *   ENODEV     the device is gone, was replaced, or was suspended: open it
- *              again
- *   EINVAL     a size, an address, an id or a reserved field is invalid, or
- *              the device rejected the request as malformed
- *   EDQUOT     a limit of the device is exceeded, such as pinned_max
- *   ENOMEM     not enough memory, or too fragmented for the device
- *   EINTR      a signal arrived; only WAIT ends for signals other than SIGKILL
- *   EAGAIN     too many requests in flight, or the device was replaced: try
- *              again later
- *   EPROTO     the device's reply is invalid
- * START also returns EBUSY if the session has already been started, and
- * EREMOTEIO if the host could not start a worker. START may be retried after
- * EDQUOT, EREMOTEIO, EAGAIN and EINVAL. PIN also returns EFAULT for pages that
- * are missing or read-only. PIN, ALLOC and QUERY return EOPNOTSUPP if the
- * device lacks the capability. QUERY needs no START.
+ * Errors with the same meaning for all ioctls: EPERM the caller is not the
+ * process that opened the file ENOTCONN this file has no session yet EPIPE the
+ * session has ended ENODEV the device is gone, was replaced, or was suspended:
+ * open it again EINVAL a size, an address, an id or a reserved field is
+ * invalid, or the device rejected the request as malformed EDQUOT a limit of
+ * the device is exceeded, such as pinned_max ENOMEM not enough memory, or too
+ * fragmented for the device EINTR a signal arrived; only WAIT ends for signals
+ * other than SIGKILL EAGAIN too many requests in flight, or the device was
+ * replaced: try again later EPROTO the device's reply is invalid START also
+ * returns EBUSY if the session has already been started, and EREMOTEIO if the
+ * host could not start a worker. START may be retried after EDQUOT, EREMOTEIO,
+ * EAGAIN and EINVAL. PIN also returns EFAULT for pages that are missing or
+ * read-only. PIN, ALLOC and QUERY return EOPNOTSUPP if the device lacks the
+ * capability. QUERY needs no START.
  *
  * mmap() takes the offset from START or ALLOC and MAP_SHARED, and maps any part
  * of the region. A mapping keeps the region's pages allocated, even after
@@ -394,7 +410,8 @@ struct virtio_cuda_ioc_release {
 
 /*
  * Sleeps until the session has been woken more than @seen times (the counts may
- * wrap) or has ended. EINTR and ETIMEDOUT leave @seen unchanged.
+ * wrap) or has ended. If WAIT fails with EINTR or ETIMEDOUT, it doesn't change
+ * @seen.
  */
 struct virtio_cuda_ioc_wait {
 	__u32 seen; /* in: number of wakes already seen; out: wakes so far */

@@ -4,7 +4,8 @@
 //! Tests copy this program into the directory with their `vcudad`, under the name
 //! `vhost-device-cuda`. The file `answers-NAME` then appears in the directory, where NAME is the
 //! VM's name: the number of answers, and the milliseconds in which they arrived. It first requests
-//! a session with an environment variable that can't be passed to a process.
+//! a session three times, with an environment variable that contains a zero byte, so that no
+//! process can be started with it.
 
 use std::time::{Duration, Instant};
 
