@@ -5,7 +5,7 @@ use protocol::uapi::{Config, ERR_LIMIT, ERR_MEMORY, ERR_NO_WORKER, VERSION_MAJOR
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The parameters of the kernel driver.
+/// The directory with the values of the kernel driver's parameters.
 const PARAMETERS: &str = "/sys/module/virtio_cuda/parameters";
 
 /// An error from an operation on the device.
@@ -41,7 +41,8 @@ pub enum TransportError {
     NotShareable { vaddr: usize, why: &'static str },
 }
 
-/// Explains why the device process may have closed the connection, if it has.
+/// Returns an explanation of why the device process may have closed the connection, or an empty
+/// text if the error isn't a closed connection.
 fn hint(error: &vhost::Error) -> &'static str {
     use vhost::vhost_user::Error::{Disconnected, PartialMessage, SocketBroken};
     match error {
@@ -55,7 +56,7 @@ fn hint(error: &vhost::Error) -> &'static str {
 }
 
 impl TransportError {
-    /// Explains a refusal with the device's limits. Other errors stay as they are.
+    /// Explains a refusal with the device's limits. Returns other errors unchanged.
     pub(crate) fn explained(self, request: Request, config: &Config) -> Self {
         match self {
             TransportError::Refused { what, status, .. } => {
@@ -75,8 +76,8 @@ impl TransportError {
         }
     }
 
-    /// Adds the limits of the VM's processes on the host to the explanation of a refusal that they can
-    /// cause. `limits` gets their values from the device.
+    /// If these limits may have caused a refusal, adds the limits of the VM's processes on the host
+    /// to its explanation. `limits` queries the device for their values.
     pub(crate) fn with_limits_of_host(self, limits: impl FnOnce() -> String) -> Self {
         match self {
             TransportError::Refused {
@@ -91,7 +92,8 @@ impl TransportError {
         }
     }
 
-    /// Adds the limits of this guest's driver to the explanation of a limit.
+    /// If the error says that a limit was reached, adds the limits that this guest's driver
+    /// enforces.
     pub(crate) fn with_limits_of_guest(self, request: Request) -> Self {
         match self {
             TransportError::Refused { what, status: ERR_LIMIT, why } => {

@@ -17,7 +17,8 @@ pub struct Snapshot {
     pub module_loading: u32,
     pub driver: String,
     pub gpus: Vec<Gpu>,
-    /// The attributes of each of the GPUs. They are unknown if the device is of an older version.
+    /// The attributes of each of the GPUs. No attribute is known if the device is of an older
+    /// version.
     pub attributes: Vec<Attributes>,
     /// How the VM uses each of the GPUs. All bits are 0 if the device is of an older version.
     pub uses: Vec<GpuUse>,
@@ -39,8 +40,8 @@ impl Snapshot {
         })
     }
 
-    /// Returns the VM's use of device memory and its limit, which is the host's setting memory.max, for
-    /// messages.
+    /// Returns a text for messages: the VM's use of device memory, and its limit, which is the
+    /// host's setting memory.max.
     pub fn memory_use(&self) -> String {
         let of_gpu = |(index, gpu): (usize, &Gpu)| {
             let (used, total) = (gpu.memory_used >> 20, gpu.memory_total >> 20);
@@ -49,8 +50,8 @@ impl Snapshot {
         self.gpus.iter().enumerate().map(of_gpu).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the limit of each session's device memory and how to raise the limits of device memory,
-    /// for messages. The text begins after [`Self::memory_use`].
+    /// Returns a text for messages, to be appended to [`Self::memory_use`]: the limit on each
+    /// session's device memory, and how to raise the limits on device memory.
     pub fn memory_limits(&self) -> String {
         let (option, session) = match self.limits.first().map_or(0, |limits| limits.session_max) {
             LIMIT_NONE => ("", String::new()),
@@ -77,7 +78,8 @@ impl Snapshot {
         Self::query(transport).unwrap_or_default().process_limits()
     }
 
-    /// Returns the limits of the VM's processes on the host and how to raise them, for messages.
+    /// Returns a text for messages: the limits of the VM's processes on the host, and how to raise
+    /// them.
     pub fn process_limits(&self) -> String {
         let limits = self.limits.first().copied().unwrap_or_else(Limits::zeroed);
         let value = |value: u64, text: &dyn Fn(u64) -> String| match value {
@@ -196,7 +198,7 @@ mod tests {
         let (memory, processes) = of(LIMIT_NONE, LIMIT_NONE, LIMIT_NONE);
         assert!(!memory.contains("session_max") && memory.contains("--memory-max"), "{memory}");
         assert!(processes.contains("pids.max (no limit)"), "{processes}");
-        // An older device.
+        // An older device sends shorter entries, or none.
         let (memory, processes) = of(0, 0, 0);
         assert!(memory.contains("may allow this program less"), "{memory}");
         assert!(processes.contains("memory.host_max (unknown)"), "{processes}");

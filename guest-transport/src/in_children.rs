@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// The descriptors of a transport. If a forked child kept them open, the session wouldn't end when the
 /// parent exits.
 pub struct ClosedInChildren {
-    /// -1 in unused slots.
+    /// The descriptors. Unused slots contain -1.
     slots: [AtomicI32; 4],
 }
 
@@ -27,8 +27,8 @@ impl ClosedInChildren {
         self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) < 0)
     }
 
-    /// Closes the descriptors. Call this in a child after a fork, where no code uses them. Signal
-    /// handlers may call it, too.
+    /// Closes the descriptors. Call this in a forked child, where no code uses the descriptors. It
+    /// is async-signal-safe.
     pub fn close(&self) {
         for slot in &self.slots {
             let descriptor = slot.swap(-1, Ordering::Relaxed);

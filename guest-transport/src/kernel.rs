@@ -28,13 +28,15 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Opens the device file, and reads the config space with an ioctl. If the device's process has
-    /// been replaced and the driver initializes the device again, waits for that.
+    /// Opens the device file, and reads the config space with an ioctl. If the driver is
+    /// initializing the device again because the device process has been replaced, waits until it
+    /// has finished.
     pub fn open(path: PathBuf) -> Result<Self, TransportError> {
         let first = Self::try_open(&path);
         match &first {
             Err(TransportError::Ended { .. }) => {}
-            // In user-mode Linux, the file doesn't exist for a moment, or its device is gone.
+            // While user-mode Linux replaces the device, the file doesn't exist, or opening it
+            // fails with ENODEV.
             Err(TransportError::Open { source, .. })
                 if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ENODEV))
                     && is_driver_loaded() => {}
@@ -65,7 +67,7 @@ impl Kernel {
         Ok(Self { file, config })
     }
 
-    /// Explains a refusal, which may be the driver's or the host's.
+    /// Adds an explanation to a refusal by the driver or by the host.
     fn explained(&self, error: TransportError, request: Request) -> TransportError {
         let error = error.explained(request, &self.config).with_limits_of_guest(request);
         error.with_limits_of_host(|| Snapshot::process_limits_of(self))
@@ -161,8 +163,8 @@ impl Transport for Kernel {
 
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
         if is_pinned(vaddr) {
-            // SAFETY: the range is in the pinned window, and the caller of `release` owns it and no
-            // longer uses it.
+            // SAFETY: the range is in the pinned window, which only this library uses, and the
+            // caller of `release` owns the range and no longer uses it.
             unsafe { reserve_fixed(vaddr, len)? };
         }
         let mut release = IocRelease { region, reserved: 0 };

@@ -12,7 +12,7 @@ pub struct Mapping {
 
 // SAFETY: a mapping isn't tied to a thread, and its users synchronize their accesses.
 unsafe impl Send for Mapping {}
-// SAFETY: the same as for Send.
+// SAFETY: threads may share the mapping, because its users synchronize their accesses.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -36,8 +36,8 @@ impl Mapping {
         let Some(base) = NonNull::new(base.cast::<u8>()) else {
             return Err(TransportError::last("mmap returned address 0"));
         };
-        // The kernel driver sets this flag for its mappings, but a vhost-user mapping needs it
-        // here.
+        // Don't let forked children inherit the mapping. The kernel driver sets this flag for its
+        // own mappings, but for a vhost-user mapping, it must be set here.
         // SAFETY: the range is the mapping created above.
         unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_DONTFORK) };
         Ok(Self { base, len })

@@ -17,7 +17,8 @@ pub(crate) enum Request {
     Other,
 }
 
-/// Explains a status of a refused request. `config` has the limits, if they are known.
+/// Explains the status with which the device refused a request. `config` contains the limits, if
+/// they are known.
 pub(crate) fn explain(request: Request, status: u32, config: Option<&Config>) -> String {
     let value = |of: fn(&Config) -> u64| config.map_or("unknown".into(), |c| of(c).to_string());
     match (request, status) {
@@ -60,14 +61,15 @@ pub(crate) fn explain(request: Request, status: u32, config: Option<&Config>) ->
     }
 }
 
-/// Explains the limits that the guest's driver enforces with the same status as the host's. `parameters`
-/// is the directory of the driver's parameters. Returns an empty text if there are none.
+/// Explains the limits that the guest's driver enforces itself. The driver returns the same error
+/// for them as for limits of the host. `parameters` is the directory with the driver's parameters.
+/// Returns an empty text if the driver has no such limits.
 pub(crate) fn explain_guest(request: Request, parameters: &Path) -> String {
     let value = |name: &str| {
         let text = std::fs::read_to_string(parameters.join(name)).ok()?;
         Some(text.trim().to_owned())
     };
-    // Drivers before this parameter had no limits per user.
+    // Drivers without this parameter are older, and have no limits per user.
     let Some(share) = value("user_share") else { return String::new() };
     match request {
         Request::Session => format!(
@@ -104,7 +106,8 @@ mod tests {
     use super::*;
     use protocol::plain::Plain;
 
-    /// Every status is explained for every request, and those of limits with the value and the remedy.
+    /// Every status is explained for every request, and the explanation of a limit contains its
+    /// value and how to change it.
     #[test]
     fn every_status_is_explained() {
         let config =
@@ -130,7 +133,8 @@ mod tests {
         assert!(explain(Request::Other, 9, None).contains("status 9"));
     }
 
-    /// The guest's driver enforces limits of its own, with the same error.
+    /// For its own limits, the guest's driver returns the same error as for limits of the host, so
+    /// the explanation contains both.
     #[test]
     fn the_guests_own_limits_are_explained_with_their_values() {
         let name = format!("virtio-cuda-parameters-{}", std::process::id());

@@ -15,7 +15,8 @@ pub fn is_pinned(address: usize) -> bool {
     PINNED_WINDOW.contains(&address)
 }
 
-/// The maximum number of retries while the device is busy. There is one retry per millisecond.
+/// The maximum number of retries of a request while the device is busy. Requests are retried once
+/// per millisecond.
 pub(crate) const BUSY_TRIES: u32 = 2000;
 
 /// A started session with its mapped RING region.
@@ -72,19 +73,20 @@ pub trait Transport: Send + Sync {
     /// session wouldn't end when the parent exits.
     fn descriptors(&self) -> Vec<i32>;
 
-    /// Prepares for a fork of this thread, so that the child gets its own copy of registered memory.
-    /// `None` if there is nothing to do.
+    /// Prepares for a fork by the calling thread, so that the child gets its own copy of registered
+    /// memory. Returns `None` if no preparation is necessary.
     fn before_fork(&self) -> Option<Box<dyn Fork + '_>> {
         None
     }
 }
 
-/// A fork that a transport has prepared.
+/// A fork for which a transport has prepared. One of these functions is called in each process
+/// after the fork.
 pub trait Fork {
     /// Ends the preparation in the parent, after the fork.
     fn end_in_parent(self: Box<Self>);
 
-    /// Gives the child its memory. Doesn't allocate or free memory.
+    /// Puts the child's copies of registered memory in place. Doesn't allocate or free memory.
     fn end_in_child(&mut self);
 }
 

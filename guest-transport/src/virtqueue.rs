@@ -7,9 +7,9 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
 
-/// The chain continues with the next descriptor.
+/// Descriptor flag: the chain continues with the descriptor `next`.
 pub const DESC_F_NEXT: u16 = 1;
-/// The device may write to the buffer instead of reading it.
+/// Descriptor flag: the device writes to the buffer instead of reading it.
 pub const DESC_F_WRITE: u16 = 2;
 const USED_F_NO_NOTIFY: u16 = 1;
 
@@ -46,11 +46,13 @@ pub struct DriverQueue {
     seen: u16,
 }
 
-// SAFETY: memory isn't tied to a thread.
+// SAFETY: the queue's memory isn't tied to a thread, and only the queue's owner accesses it in this
+// process.
 unsafe impl Send for DriverQueue {}
 
 impl DriverQueue {
-    /// Returns the number of bytes that a queue with `size` descriptors takes.
+    /// Returns the number of bytes that the rings and the table of a queue with `size` descriptors
+    /// occupy.
     pub const fn bytes(size: u16) -> usize {
         Self::used_at(size) + 6 + 8 * size as usize
     }
@@ -117,7 +119,7 @@ impl DriverQueue {
         unsafe { AtomicU16::from_ptr(self.at(offset)) }
     }
 
-    /// Writes a descriptor. The device must not be using the one at this index.
+    /// Writes a descriptor. The device must not be using the descriptor at this index.
     pub fn describe(&self, index: u16, descriptor: Descriptor) {
         let at = self.at::<Descriptor>(16 * usize::from(index % self.size));
         // SAFETY: the entry is inside the table, to which the device never writes.
@@ -131,16 +133,16 @@ impl DriverQueue {
         unsafe { at.read_volatile() }
     }
 
-    /// Makes a chain available to the device. Returns whether the device must be notified.
+    /// Makes a chain available to the device. Returns true if the device must be notified.
     pub fn push(&mut self, head: u16) -> bool {
         let (available, used) = (Self::available_at(self.size), Self::used_at(self.size));
         let old = self.available;
         self.word(available + 4 + 2 * usize::from(old % self.size)).store(head, Ordering::Relaxed);
         self.available = old.wrapping_add(1);
         self.announce(0);
-        // The device says which notifications it wants and then checks for chains. The driver makes
-        // a chain available and then checks the device's word. So at least one of them sees the
-        // other's write.
+        // The device writes which notifications it wants, and then checks for chains. The driver
+        // makes a chain available, and then reads which notifications the device wants. With a
+        // fence in between on both sides, at least one side sees the other's write.
         fence(Ordering::SeqCst);
         match self.event_idx {
             true => {
@@ -151,8 +153,8 @@ impl DriverQueue {
         }
     }
 
-    /// Tells the device how many chains the driver has made available. A hostile driver adds
-    /// `beyond` to the correct number.
+    /// Writes the number of chains that the driver has made available to the avail ring. To
+    /// simulate a hostile driver, tests add `beyond` to the correct number.
     pub fn announce(&self, beyond: u16) {
         let index = self.word(Self::available_at(self.size) + 2);
         index.store(self.available.wrapping_add(beyond), Ordering::Release);
@@ -171,7 +173,7 @@ impl DriverQueue {
     }
 }
 
-/// The device's side, for tests.
+/// The device's side of a virtqueue, for tests.
 #[cfg(test)]
 pub mod device {
     use super::*;
@@ -195,7 +197,8 @@ pub mod device {
         queue.word(at + 2).store(number.wrapping_add(1), Ordering::Release);
     }
 
-    /// Asks for a notification about chain number `number` (EVENT_IDX), or for none at all.
+    /// Requests a notification when chain number `number` becomes available (with EVENT_IDX), or no
+    /// notifications (`None`).
     pub fn notify(queue: &DriverQueue, number: Option<u16>) {
         let at = DriverQueue::used_at(queue.size);
         queue.word(at).store(u16::from(number.is_none()), Ordering::Relaxed);
@@ -213,7 +216,8 @@ mod tests {
 
     fn queue(memory: &mut Memory, event_idx: bool) -> DriverQueue {
         assert!(DriverQueue::bytes(8) <= memory.0.len());
-        // SAFETY: the memory is large enough, aligned, and zeroed. Tests drop it last.
+        // SAFETY: the memory is large enough, aligned, and zeroed. Tests drop the memory after the
+        // queue.
         unsafe { DriverQueue::new(memory.0.as_mut_ptr(), 8, event_idx) }
     }
 
@@ -251,7 +255,7 @@ mod tests {
         assert!(!flags.push(0));
         device::notify(&flags, Some(1));
         assert!(flags.push(0));
-        // The event index is 0 at first.
+        // The event index is initially 0, so the first chain causes a notification.
         let notified: Vec<_> = (0..4)
             .map(|number| {
                 if number == 1 {

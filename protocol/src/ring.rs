@@ -329,8 +329,8 @@ mod tests {
         }
     }
 
-    /// Generates values that a malicious peer can write as an index: small and large values, and
-    /// any others.
+    /// Generates distances between this side's own index and the index that a malicious peer
+    /// writes: small ones in both directions, and arbitrary ones.
     fn index() -> impl Strategy<Value = u64> {
         let near = (any::<bool>(), 0..200u64).prop_map(|(is_after, distance)| match is_after {
             true => distance,

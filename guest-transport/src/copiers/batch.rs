@@ -1,4 +1,5 @@
-//! The calling thread's side: calls that divide a copy into jobs.
+//! The calling thread's part of a parallel copy: dividing the copy into jobs, and executing jobs
+//! together with the helpers.
 
 use super::fifo::Fifo;
 use super::job::{JOBS, Job, Run};
@@ -6,14 +7,16 @@ use super::state::{DONE, State, WORK, lock};
 use super::threads::{helpers, start};
 use std::sync::PoisonError;
 
-/// Jobs of one call, which this thread and the helpers execute in any order.
+/// The jobs of one call. The calling thread and the helpers execute them in any order.
 pub struct Batch<'a> {
     run: &'a Run<'a>,
-    /// The batch's line. `None` if this thread executes the jobs alone.
+    /// Index of the batch's [`Line`](super::state::Line), the entry through which helpers get its
+    /// jobs. `None` if the calling thread executes the jobs alone.
     line: Option<usize>,
-    /// The ends of jobs that were executed alone.
+    /// Tags of the finished jobs that the calling thread executed without helpers, and that haven't
+    /// been returned yet.
     alone: Fifo<usize>,
-    /// Number of jobs whose ends haven't been received.
+    /// Number of submitted jobs whose tags haven't been returned yet.
     outstanding: usize,
 }
 
@@ -26,19 +29,20 @@ pub fn with<R>(shared: bool, run: &Run<'_>, body: impl FnOnce(&mut Batch<'_>) ->
     body(&mut batch)
 }
 
-/// Takes an unused line.
+/// Takes an unused line for jobs that `run` executes. Returns `None` if all lines are in use.
 fn open(run: &Run<'_>) -> Option<usize> {
     let mut state = lock();
     let line = state.lines.iter().position(|line| line.run.is_none())?;
     // SAFETY: only the lifetimes change. Helpers call the function only for jobs of this line, and
-    // the batch's destructor waits for these before it returns to the owner of `run`.
+    // the batch's destructor waits until none of these jobs is running, so no helper uses `run`
+    // after its lifetime.
     let run = unsafe { std::mem::transmute::<&Run<'_>, &'static Run<'static>>(run) };
     state.lines[line].run = Some(run);
     Some(line)
 }
 
 impl Batch<'_> {
-    /// Adds a job. At most [`JOBS`] can be [outstanding](Self::outstanding).
+    /// Adds a job. At most [`JOBS`] jobs can be [outstanding](Self::outstanding) at a time.
     pub fn submit(&mut self, job: Job) {
         assert!(self.outstanding < JOBS, "too many jobs");
         self.outstanding += 1;
@@ -56,8 +60,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Returns the number of jobs that were submitted and that [`finished`](Self::finished) and
-    /// [`wait`](Self::wait) haven't returned.
+    /// Returns the number of jobs that were submitted, and whose tags [`finished`](Self::finished)
+    /// and [`wait`](Self::wait) haven't returned yet.
     pub fn outstanding(&self) -> usize {
         self.outstanding
     }
@@ -75,7 +79,7 @@ impl Batch<'_> {
         tag
     }
 
-    /// Executes one of the batch's jobs on this thread. Returns whether there was one that had not
+    /// Executes one of the batch's jobs on this thread. Returns false if all of them had already
     /// begun.
     pub fn help(&mut self) -> bool {
         let Some(line) = self.line.filter(|_| self.outstanding > 0) else { return false };
@@ -85,7 +89,7 @@ impl Batch<'_> {
         true
     }
 
-    /// Executes jobs until one is finished, and returns its tag. Returns `None` if none is
+    /// Executes jobs until one is finished, and returns its tag. Returns `None` if no job is
     /// outstanding.
     pub fn wait(&mut self) -> Option<usize> {
         while self.outstanding > 0 {
@@ -117,8 +121,8 @@ impl Drop for Batch<'_> {
     }
 }
 
-/// Executes `run` for each slice of `len` bytes, which has at most `slice` bytes and the offset
-/// `from`.
+/// Divides `len` bytes into slices of at most `slice` bytes, and executes `run` for each of them.
+/// The job's `from` is the slice's offset.
 pub fn each_slice(len: usize, slice: usize, run: &Run<'_>) {
     with(len > slice, run, |batch| {
         for from in (0..len).step_by(slice) {

@@ -4,10 +4,11 @@
 /// call hasn't received.
 pub const JOBS: usize = 64;
 
-/// A part of a copy. The copy's function gives the numbers their meaning.
+/// A part of a copy. Only the function that executes the jobs interprets the numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Job {
-    /// [`Batch::finished`](super::Batch::finished) returns it after the job.
+    /// Identifies the job. [`Batch::finished`](super::Batch::finished) returns it after the job has
+    /// been executed.
     pub tag: usize,
     pub from: usize,
     pub to: usize,

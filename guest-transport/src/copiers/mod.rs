@@ -4,8 +4,9 @@
 //! jobs, and shares them with a few threads of this process, the *helpers*, which start when they are
 //! first needed and exit when they have been idle for a while.
 //!
-//! All state is in statics, and the locks are futexes: jobs can replace pages of the program, and so
-//! the pages of any memory from `malloc` ([`keep`]).
+//! All state is in statics, and the locks are futexes, so helpers need no memory from `malloc`
+//! while they run jobs: jobs can replace pages of the program, which may contain memory from
+//! `malloc` (see [`keep`]).
 
 mod batch;
 mod fifo;

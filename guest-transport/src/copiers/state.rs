@@ -7,13 +7,13 @@ use std::thread::JoinHandle;
 
 /// The maximum value of `VIRTIO_CUDA_COPY_THREADS`.
 pub const MOST_HELPERS: usize = 16;
-/// The number of calls that helpers can serve at the same time. Other calls copy alone.
+/// The number of calls that helpers can serve at the same time. Further calls copy without helpers.
 pub const LINES: usize = 8;
 
-/// The jobs of a call.
+/// The jobs of one call, which helpers look for here.
 #[derive(Clone, Copy)]
 pub struct Line {
-    /// `None` if no call uses this line.
+    /// The function that executes the jobs. `None` if no call uses this line.
     pub run: Option<&'static Run<'static>>,
     pub queued: Fifo<Job>,
     pub done: Fifo<usize>,
@@ -35,11 +35,11 @@ pub struct State {
     /// The line at which a helper looks for work first.
     pub next: usize,
     pub threads: [Helper; MOST_HELPERS],
-    /// The number of helpers that haven't exited.
+    /// The number of helpers that haven't exited, including those that are starting.
     pub helpers: usize,
-    /// How many of these have started.
+    /// How many of the helpers have started.
     pub started: usize,
-    /// How many of these wait for work.
+    /// How many of the helpers wait for work.
     pub idle: usize,
     /// The number of [`Kept`] values.
     pub kept: usize,
@@ -54,11 +54,11 @@ pub static STATE: Mutex<State> = Mutex::new(State {
     idle: 0,
     kept: 0,
 });
-/// There is work.
+/// Wakes helpers when there are queued jobs.
 pub static WORK: Condvar = Condvar::new();
-/// A helper has started or exited, or couldn't be started.
+/// Notified when a helper has started or exited, or couldn't be started.
 pub static CHANGED: Condvar = Condvar::new();
-/// A helper has executed a job of the line.
+/// Notified when a helper has executed a job of the line with this index.
 pub static DONE: [Condvar; LINES] = [const { Condvar::new() }; LINES];
 
 pub fn lock() -> MutexGuard<'static, State> {

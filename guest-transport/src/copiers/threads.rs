@@ -4,19 +4,20 @@ use super::state::{CHANGED, DONE, Helper, LINES, MOST_HELPERS, State, WORK, lock
 use std::sync::{MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// The maximum number of threads, unless `VIRTIO_CUDA_COPY_THREADS` is set. With the calling
-/// thread, five threads copy.
+/// The maximum number of helpers, unless `VIRTIO_CUDA_COPY_THREADS` is set. Including the calling
+/// thread, up to five threads copy.
 const HELPERS: usize = 4;
-/// How long a thread waits for work before it exits.
+/// How long a helper waits for work before it exits.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Returns how many threads can help a call: with the calling thread, they use at most half of the
-/// CPUs, rounded up. The program, and the worker if there is no VM, need the others.
+/// Returns the maximum number of helpers. Together with the calling thread, they use at most half
+/// of the CPUs, rounded up, because the program needs the other CPUs, and so does the worker if
+/// there is no VM.
 pub fn helpers() -> usize {
     static NUMBER: OnceLock<usize> = OnceLock::new();
     *NUMBER.get_or_init(|| {
         let set = std::env::var("VIRTIO_CUDA_COPY_THREADS").ok();
-        // This crate's tests need helpers on small machines, too.
+        // In this crate's tests, use helpers even on machines with few CPUs.
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
         let cpus = if cfg!(test) { 8 } else { cpus };
         number(set.as_deref(), cpus)
@@ -30,12 +31,12 @@ fn number(set: Option<&str>, cpus: usize) -> usize {
     }
 }
 
-/// Keeps the helpers as they are.
+/// While this value exists, no helper starts or exits.
 pub struct Kept(());
 
-/// Starts all helpers, and keeps them from exiting as long as the result exists. Meanwhile they
-/// don't allocate, free, or write memory that they share with the program. So jobs can replace pages
-/// of the program without losing anything that helpers write to these pages.
+/// Starts all helpers, and keeps them from exiting as long as the result exists. During that time,
+/// the helpers don't allocate, free, or write memory that they share with the program. So jobs can
+/// replace pages of the program, and no write by a helper to such pages is lost.
 pub fn keep() -> Kept {
     let mut state = lock();
     state.kept += 1;
@@ -57,7 +58,7 @@ pub fn keep() -> Kept {
     }
 }
 
-/// Waits for the helpers that are exiting. They free memory.
+/// Waits until the helpers that are exiting have exited, because exiting threads free memory.
 fn join_exiting(mut state: MutexGuard<'static, State>) -> MutexGuard<'static, State> {
     for index in 0..MOST_HELPERS {
         let thread = &mut state.threads[index];
@@ -78,7 +79,8 @@ impl Drop for Kept {
     }
 }
 
-/// Starts a helper. Returns whether that succeeded. Otherwise, the callers copy alone.
+/// Starts a helper. Returns false if it couldn't be started. In that case, calls copy with fewer
+/// helpers or without any.
 pub fn start(state: MutexGuard<'static, State>) -> bool {
     let mut state = join_exiting(state);
     if state.helpers >= helpers() {
@@ -97,7 +99,8 @@ pub fn start(state: MutexGuard<'static, State>) -> bool {
     match started {
         Ok(handle) => {
             state.threads[index].handle = Some(handle);
-            // The helper may have exited already, and `keep` may wait for the handle.
+            // Notify `keep`, because it may be waiting for the handle of this helper, which may
+            // have exited already.
             CHANGED.notify_all();
             true
         }
@@ -147,9 +150,10 @@ fn help_all(index: usize) {
     }
 }
 
-/// Blocks the signals that the kernel could send to any thread, so that it sends them to the
-/// program's own. Signals for invalid accesses stay as they are: the copied memory is the program's,
-/// which may have handlers for them. Returns this thread's previous mask.
+/// Blocks the signals that the kernel can deliver to any thread of the process, so that it delivers
+/// them to the program's own threads. Doesn't block signals for invalid accesses, because the
+/// program may have handlers for accesses to the memory that is copied. Returns this thread's
+/// previous mask.
 fn block_signals() -> libc::sigset_t {
     const OWN: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     // SAFETY: the signal sets are local, and filled before they are used. Only this thread's mask

@@ -1,4 +1,4 @@
-//! The areas of the program's memory, from /proc/self/maps.
+//! Reads the mapped areas of the program's memory from /proc/self/maps.
 
 use crate::error::TransportError;
 use std::io;
@@ -13,9 +13,9 @@ pub struct Area {
     pub shared: bool,
     /// The offset of the area's first byte in its file.
     pub offset: u64,
-    /// The major and minor number of the device with its file.
+    /// The major and minor number of the device that contains the area's file.
     pub device: (u32, u32),
-    /// The inode of its file, or 0.
+    /// The inode number of the area's file, or 0 if there is no file.
     pub inode: u64,
     /// The path of the area's file, or the kernel's name for an area without a file, such as
     /// `[stack]`.
@@ -38,7 +38,7 @@ impl Part<'_> {
 
 /// Returns all areas of the program, in the order of their addresses.
 pub fn current() -> Result<Vec<Area>, TransportError> {
-    // Paths can contain any bytes.
+    // Read bytes, not a string, because paths can contain invalid UTF-8.
     let text = std::fs::read("/proc/self/maps")
         .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })?;
     Ok(parse(&String::from_utf8_lossy(&text)))
@@ -69,8 +69,8 @@ fn line(line: &str) -> Option<Area> {
     })
 }
 
-/// Returns the parts of areas that a range consists of. Fails as the guest driver does if a part of
-/// the range isn't mapped.
+/// Divides a range into the parts that are in different areas. If a part of the range isn't mapped,
+/// fails with the same error as the guest driver.
 pub fn parts(areas: &[Area], vaddr: usize, len: usize) -> Result<Vec<Part<'_>>, TransportError> {
     let end = vaddr + len;
     let mut reached = vaddr;

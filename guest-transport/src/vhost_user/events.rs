@@ -54,8 +54,8 @@ impl Events {
             if let Some(why) = state.ended {
                 return Err(TransportError::Ended { why });
             }
-            // The counter wraps around, so `wakes` is ahead of `seen` if it is less than half its
-            // range away.
+            // The counter wraps around, so `wakes` counts as ahead of `seen` if their difference is
+            // less than half the counter's range.
             if state.wakes != seen && state.wakes.wrapping_sub(seen) < 1 << 31 {
                 return Ok(state.wakes);
             }

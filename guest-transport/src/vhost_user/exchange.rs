@@ -1,7 +1,7 @@
-//! Replaces pages of the program by pages of guest memory, and back.
+//! Replaces pages of the program with pages of guest memory, and restores private pages later.
 //!
-//! The kernel copies the contents. Copies by this library would end a program under an address
-//! sanitizer, which doesn't allow anybody to read what is between a program's buffers.
+//! The kernel copies the contents. If this library copied them itself, an address sanitizer would
+//! end the program, because it doesn't permit reading the bytes between the program's buffers.
 
 use crate::copiers;
 use crate::error::TransportError;
@@ -12,14 +12,14 @@ use std::sync::{Mutex, PoisonError};
 /// The length in bytes of the slices in which several threads copy pages.
 const SLICE: usize = 2 << 20;
 
-/// Anonymous private memory that isn't in use yet.
+/// Anonymous private memory that isn't part of the program yet.
 pub struct Fresh {
     pub at: *mut u8,
     pub len: usize,
 }
 
 impl Fresh {
-    /// Maps memory with the contents of a file.
+    /// Maps private memory, and copies a part of a file into it.
     pub fn copy_of(fd: RawFd, offset: u64, len: usize) -> Result<Self, TransportError> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let fresh = Fresh { at: map(len, flags, -1, 0)?, len };
@@ -27,7 +27,7 @@ impl Fresh {
         let failed = Mutex::new(None);
         copiers::each_slice(len, SLICE, &|job| {
             let at = start + job.from;
-            // Without this, the kernel would allocate the pages in a page fault for each.
+            // Allocate the pages all at once. Without this, each page would cause a page fault.
             // SAFETY: the memory is mapped, and not in use yet.
             unsafe { libc::madvise(at as *mut _, job.len, libc::MADV_POPULATE_WRITE) };
             let offset = offset + job.from as u64;
@@ -42,21 +42,21 @@ impl Fresh {
     }
 
     /// Moves the memory to `vaddr`, replacing any existing mapping there. Doesn't allocate memory,
-    /// so a forked child can call it.
+    /// so it can be called in a forked child.
     ///
     /// # Safety
-    /// The caller must own `len` bytes there and allow them to be replaced.
+    /// The caller must own `len` bytes at `vaddr` and allow them to be replaced.
     pub unsafe fn move_to(self, vaddr: usize) -> Result<(), TransportError> {
         let Fresh { at, len } = self;
         std::mem::forget(self);
-        // SAFETY: this function owns the memory, and the caller the other range.
+        // SAFETY: `self` owned the memory at `at`, and the caller owns the range at `vaddr`.
         unsafe { move_to(at, vaddr, len) }
     }
 }
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // SAFETY: the memory belongs only to this object.
+        // SAFETY: this value owns the mapping, and nothing else uses it.
         unsafe { libc::munmap(self.at.cast(), self.len) };
     }
 }
@@ -113,21 +113,23 @@ pub fn write_to(fd: RawFd, vaddr: usize, offset: u64, len: usize) -> Result<(), 
 /// The size of the stack on which pages are replaced.
 const STACK: usize = 256 << 10;
 
-/// Runs a function that replaces `len` bytes of pages, on another stack and with signals blocked.
-/// The pages can therefore be part of this thread's stack: nothing writes to them meanwhile. The function
-/// must not panic.
+/// Runs a function that replaces pages of `len` bytes in total. Runs it on another stack and with
+/// signals blocked, so that nothing writes to this thread's stack meanwhile, and the pages can be
+/// part of that stack. The function must not panic.
 pub fn apart<T>(
     len: usize,
     function: impl FnOnce() -> Result<T, TransportError>,
 ) -> Result<T, TransportError> {
-    // Other threads copy longer ranges, too. They must not write to these pages, either.
+    // For ranges longer than a slice, helpers copy, too. `keep` ensures that they don't write to
+    // the pages that are replaced.
     let _kept = (len > SLICE).then(copiers::keep);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let stack = Fresh { at: map(STACK, flags, -1, 0)?, len: STACK };
     let mut call = Call { function: ManuallyDrop::new(function), result: None };
     let (run, data) = (entry(&call), (&raw mut call).cast());
-    // SAFETY: the signal sets are valid, and all bits of a signal set can be 0. `run` gets the call
-    // that it is for. Whatever replaces the pages of `call` keeps their contents.
+    // SAFETY: the signal sets are valid, and all bits of a signal set can be 0. `run` gets the
+    // address of the `Call` of its own type. If the pages that contain `call` are replaced, their
+    // contents are copied.
     unsafe {
         let (mut all, mut earlier): (libc::sigset_t, libc::sigset_t) =
             (std::mem::zeroed(), std::mem::zeroed());
@@ -151,8 +153,9 @@ fn entry<F: FnOnce() -> Result<T, TransportError>, T>(_: &Call<F, T>) -> Entry {
     /// The argument must be the address of a `Call<F, T>` that hasn't run.
     unsafe extern "C" fn run<F: FnOnce() -> Result<T, TransportError>, T>(call: *mut libc::c_void) {
         let call = call.cast::<Call<F, T>>();
-        // SAFETY: the caller passes such a call. Its function is read without a change, which would
-        // be lost if the function replaced the page. The result is written after that.
+        // SAFETY: the caller passes the address of a valid call that hasn't run. Reading its
+        // function doesn't write to the call, whose page the function may replace. The result is
+        // written after the function has returned.
         unsafe {
             let function = ManuallyDrop::into_inner((&raw const (*call).function).read());
             let result = function();
@@ -165,10 +168,12 @@ fn entry<F: FnOnce() -> Result<T, TransportError>, T>(_: &Call<F, T>) -> Entry {
 /// Calls a function on the stack that ends at `top`.
 ///
 /// # Safety
-/// The stack must be large enough, and nothing else may use it. `function` must accept `data`.
+/// The stack must be large enough for the function, and nothing else may use it. `function` must
+/// accept `data`.
 unsafe fn call_on(top: *mut u8, function: Entry, data: *mut libc::c_void) {
-    // SAFETY: the function returns with the stack pointer that it got, and keeps the register with
-    // the old one. `top` is aligned to a page.
+    // SAFETY: the caller guarantees a valid stack and function. `top` is page-aligned, as the ABI
+    // requires. The function preserves the stack pointer and the callee-saved register that holds
+    // the old stack pointer.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         std::arch::asm!(
@@ -223,7 +228,7 @@ unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), Transpo
 }
 
 /// Reads a file into memory or writes memory to a file, with `call`. Calls the kernel directly,
-/// because address sanitizers check the arguments of the C library's functions.
+/// because address sanitizers check the memory that is passed to the C library's functions.
 fn transfer(
     call: libc::c_long,
     fd: RawFd,
@@ -232,8 +237,8 @@ fn transfer(
     mut len: usize,
 ) -> Result<(), TransportError> {
     while len > 0 {
-        // SAFETY: the kernel checks that the memory is mapped. Only `copy_of` has the kernel write
-        // to memory, which is its own.
+        // SAFETY: the kernel checks that the memory is mapped. Only `copy_of` makes the kernel
+        // write to memory, and that memory is a new mapping that nothing else uses.
         let done = unsafe { libc::syscall(call, fd, vaddr, len, offset) };
         let done = match usize::try_from(done) {
             Ok(0) => return Err(TransportError::Unsupported { what: "copying pages" }),

@@ -1,11 +1,12 @@
-//! Private copies of the replaced pages for a forked child.
+//! Makes private copies of the replaced pages for a forked child.
 //!
-//! A child inherits the replaced pages as shared memory. Before a fork, the parent copies them, and
-//! the child puts the copies in their place before the program continues. So the child sees the
-//! values from before the fork, and neither process sees the other's writes.
+//! A child inherits the replaced pages as shared memory. Before a fork, the parent copies these
+//! pages. In the child, before the program continues, the copies replace the shared pages. So the
+//! child sees the values from before the fork, and neither process sees the other's later writes.
 //!
-//! Until then, the child writes to its stack. So the pages around the stack pointer become private
-//! memory in the parent before the fork, and are replaced again after it.
+//! Until the copies are in place, the child writes to its stack. So before the fork, the parent
+//! makes the pages around the stack pointer private, and after the fork, it makes them shared pages
+//! again.
 
 use super::exchange::{self, Fresh, apart};
 use super::memory::PAGE;
@@ -13,8 +14,8 @@ use crate::error::TransportError;
 use std::ops::Range;
 use std::os::fd::RawFd;
 
-/// The stack that the functions between a fork and the last handler in the child may use, below and
-/// above the handler before the fork.
+/// Bytes of stack, below the stack pointer of the handler that runs before the fork, that may be
+/// used until the last handler in the child has run. `STACK_ABOVE` is the number of bytes above it.
 const STACK_BELOW: usize = 256 << 10;
 const STACK_ABOVE: usize = 64 << 10;
 
@@ -39,14 +40,15 @@ impl Run {
 /// Copies of registered memory and of the stack, for the child of a fork in progress.
 #[derive(Default)]
 pub struct Copies {
-    /// The copies of runs. A child doesn't inherit a run that couldn't be copied.
+    /// The runs of pages, and the copy of each. A child doesn't inherit a run that couldn't be
+    /// copied (`None`).
     copied: Vec<(Run, Option<Fresh>)>,
     /// The pages around the stack pointer, and their contents when they became private.
     stack: Vec<(Run, Fresh)>,
 }
 
 impl Copies {
-    /// Prepares for a fork of this thread.
+    /// Makes the copies for a fork by the calling thread.
     pub fn make(runs: &[Run], fd: RawFd) -> Self {
         let marker = 0u8;
         let here = &raw const marker as usize / PAGE * PAGE;
@@ -71,7 +73,7 @@ impl Copies {
         copies
     }
 
-    /// Replaces the pages around the stack pointer again.
+    /// Makes the pages around the stack pointer pages of guest memory again.
     pub fn end_in_parent(self, fd: RawFd) {
         for (run, copy) in self.copied {
             if copy.is_none() {
@@ -79,12 +81,13 @@ impl Copies {
             }
         }
         for (run, before) in self.stack {
-            // If this fails, the GPU doesn't see the program's later writes to these pages.
+            // A failure can't be reported here. Its effect is that the GPU doesn't see the
+            // program's later writes to these pages.
             let _ = apart(run.len, || make_shared(run, &before, fd));
         }
     }
 
-    /// Puts the copies in the place of the shared pages. Doesn't allocate or free memory.
+    /// Replaces the shared pages with the copies. Doesn't allocate or free memory.
     pub fn use_in_child(&mut self) {
         for (run, copy) in &mut self.copied {
             let Some(copy) = copy.take() else { continue };
@@ -100,29 +103,34 @@ fn advise(run: Run, advice: i32) {
     unsafe { libc::madvise(run.start as *mut libc::c_void, run.len, advice) };
 }
 
-/// Makes pages private memory. Returns their contents.
+/// Replaces shared pages with private memory that has the same contents. Returns a copy of these
+/// contents.
 fn make_private(run: Run, fd: RawFd) -> Result<Fresh, TransportError> {
     apart(run.len, || {
         let before = Fresh::copy_of(fd, run.offset, run.len)?;
         let private = Fresh::copy_of(fd, run.offset, run.len)?;
-        // SAFETY: the run has pages that the program has registered, and keeps its contents.
+        // SAFETY: the run consists of pages that the program has registered, and `private` has the
+        // same contents.
         unsafe { private.move_to(run.start)? };
         Ok(before)
     })
 }
 
-/// Replaces pages again. Of their bytes, those that have changed since `before` are the program's,
-/// and the others may have been changed by the GPU.
+/// Replaces private pages with pages of guest memory again. The program has written the bytes that
+/// differ from `before`, so only these are copied to guest memory. The GPU may have changed the
+/// other bytes there.
 fn make_shared(run: Run, before: &Fresh, fd: RawFd) -> Result<(), TransportError> {
     for at in 0..run.len {
         let now = (run.start + at) as *const u8;
-        // SAFETY: both are mapped, and have at least `run.len` bytes.
+        // SAFETY: the pages of the run and `before` are both mapped, and have at least `run.len`
+        // bytes.
         let changed = unsafe { now.read_volatile() != before.at.add(at).read() };
         if changed {
             exchange::write_to(fd, now as usize, run.offset + at as u64, 1)?;
         }
     }
-    // SAFETY: the run has the pages that `make_private` put there.
+    // SAFETY: the run consists of the private pages that `make_private` put there, whose changes
+    // have been copied.
     unsafe { exchange::share(run.start, fd, run.offset, run.len) }
 }
 

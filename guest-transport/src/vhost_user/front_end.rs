@@ -41,7 +41,8 @@ const VIRTIO_F_VERSION_1: u64 = 1 << 32;
 const USER_BASE: u64 = 0x4000_0000_0000;
 /// The session's id. Each connection has only one session.
 const SESSION: u32 = 1;
-/// Maximum length of a command sent over the command queue. The library never sends longer ones.
+/// Maximum length of a command sent over the command queue. The library never sends longer commands
+/// over this queue.
 const PLAIN_COMMAND: u32 = 1 << 20;
 /// Buffer size for the reply to a command sent over the command queue.
 const PLAIN_REPLY: usize = 256 << 10;
@@ -181,8 +182,8 @@ impl VhostUser {
         Ok(region)
     }
 
-    /// Sends a message to the device and waits until the device has processed it. Otherwise, a
-    /// request in the control queue could overtake it.
+    /// Sends a message to the device and waits until the device has processed it. Without waiting,
+    /// a later request in the control queue could overtake the message.
     fn acknowledged(
         &self,
         send: impl FnOnce(&mut Frontend) -> vhost::Result<()>,
@@ -194,21 +195,21 @@ impl VhostUser {
         sent.map_err(failed("sharing a file"))
     }
 
-    /// Records that a region owns pages.
+    /// Records that a region owns pages, which are freed when the region is released.
     fn keep(&self, region: u32, pages: Pages<'_>) {
         let (offset, len) = pages.keep();
         self.regions.lock().insert(region, Region::Own { offset, len });
     }
 }
 
-/// The maximum length in bytes of pinned memory whose pages this process allocates. The worker allocates
-/// the pages of longer memory, within the memory that the host lets it have.
+/// The maximum length in bytes of pinned memory whose pages this process allocates. The worker
+/// allocates the pages of longer memory, so that the host's limits apply to them.
 const PREFAULT_MAX: usize = 1 << 30;
 /// The length in bytes of the slices in which several threads allocate pages.
 const PREFAULT_SLICE: usize = 1 << 20;
 
-/// Allocates the pages of new pinned memory. Several threads do that faster than the worker's thread,
-/// which then only maps the pages.
+/// Allocates the pages of new pinned memory. Several threads in this process do that faster than
+/// the worker's single thread, which then only has to map the pages.
 fn prefault(vaddr: usize, len: usize) {
     if len > PREFAULT_MAX {
         return;
@@ -353,7 +354,8 @@ impl Transport for VhostUser {
             Region::User { vaddr, len } => self.user_pages.give(&self.memory, self, vaddr, len)?,
             Region::Own { offset, len: own } => {
                 if len > 0 {
-                    // SAFETY: the range holds the pages that `alloc_pinned` put there.
+                    // SAFETY: the range contains the pages that `alloc_pinned` mapped there, and
+                    // the caller no longer uses them.
                     unsafe { reserve_fixed(vaddr, len)? };
                 }
                 self.memory.free(offset, own);

@@ -1,4 +1,4 @@
-//! "Guest memory" for a front end without a VM: a sealed memfd whose pages are allocated to regions
+//! Guest memory for a front end without a VM: a sealed memfd whose pages are allocated to regions
 //! and queues.
 
 use crate::error::TransportError;
@@ -22,8 +22,8 @@ pub struct GuestMemory {
 /// The maximum number of bytes in [`Used`].
 const USED_MAX: u64 = 64 << 20;
 
-/// Free pages that still have the contents of memory that was registered, so that memory that is
-/// registered next doesn't need new pages.
+/// Free pages that still contain data of memory that is no longer registered. The next registered
+/// memory reuses them, so that the kernel doesn't have to allocate and clear pages.
 #[derive(Default)]
 struct Used {
     ranges: FreeRanges,
@@ -83,8 +83,8 @@ impl GuestMemory {
         Ok(Pages { memory: self, offset, len })
     }
 
-    /// Allocates contiguous pages for a caller that overwrites all of them. Their contents are zeros,
-    /// or those of pages from [`free_used`](Self::free_used).
+    /// Allocates contiguous pages for a caller that overwrites all of them. The pages contain
+    /// zeros, or old data from pages passed to [`free_used`](Self::free_used).
     pub fn allocate_to_overwrite(&self, len: usize) -> Result<Pages<'_>, TransportError> {
         let len = len.next_multiple_of(PAGE);
         let mut used = self.used.lock();
@@ -96,8 +96,8 @@ impl GuestMemory {
         self.allocate(len)
     }
 
-    /// Like [`free`](Self::free), but keeps up to [`USED_MAX`] bytes for
-    /// [`allocate_to_overwrite`](Self::allocate_to_overwrite).
+    /// Frees pages in the same way as [`free`](Self::free), but keeps up to [`USED_MAX`] bytes of
+    /// them, with their contents, for [`allocate_to_overwrite`](Self::allocate_to_overwrite).
     pub fn free_used(&self, offset: u64, len: usize) {
         let mut used = self.used.lock();
         if used.bytes + len as u64 <= USED_MAX {
@@ -124,7 +124,8 @@ impl GuestMemory {
         // SAFETY: the descriptor is open, and fallocate takes only integer arguments.
         let punched =
             unsafe { libc::fallocate(self.fd(), mode, offset as libc::off_t, len as libc::off_t) };
-        // If the pages can't be zeroed, don't reuse them: they would expose old contents.
+        // If the pages can't be zeroed, don't reuse them, because they would expose old data to the
+        // next user.
         if punched == 0 {
             self.free.lock().give(offset, len as u64);
         }
@@ -141,7 +142,7 @@ pub struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// Returns the pages as a part of a region.
+    /// Returns the pages as a segment of a region.
     pub fn segment(&self) -> Segment {
         Segment { addr: self.offset, len: self.len as u64 }
     }

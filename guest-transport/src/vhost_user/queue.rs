@@ -2,7 +2,7 @@
 //!
 //! Descriptors are used in pairs. For the lifetime of the queue, slot `i` owns descriptor `2i`,
 //! which the device reads, descriptor `2i + 1`, which the device writes, and a buffer for each of
-//! them. A request takes two copies and no allocation, and the device never sees the program's
+//! them. A request requires two copies and no allocation, and the device never sees the program's
 //! memory.
 
 use super::memory::{GuestMemory, PAGE};
@@ -17,7 +17,8 @@ pub struct SplitQueue {
     ring: DriverQueue,
     memory: Mapping,
     guest_address: u64,
-    /// The sizes of each slot's buffers.
+    /// Size of each slot's buffer that the device reads. `writable` is the size of the buffer that
+    /// the device writes.
     readable: usize,
     writable: usize,
 }
@@ -76,7 +77,7 @@ impl SplitQueue {
     }
 
     /// Makes a slot's chain available to the device, which reads `parts` and may write `writable`
-    /// bytes. Returns whether the device must be notified. The slot must be free.
+    /// bytes. Returns true if the device must be notified. The slot must be free.
     pub fn push(&mut self, slot: u16, parts: &[&[u8]], writable: usize) -> bool {
         let mut filled = 0;
         for part in parts {

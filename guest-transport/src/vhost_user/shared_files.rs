@@ -1,6 +1,6 @@
 //! Files that the program shares with other processes and has registered, such as those in
-//! /dev/shm. Each is a region of guest memory of its own, at addresses that only such files have, so
-//! that the device process doesn't access them.
+//! /dev/shm. Each file is a separate region in the memory table, at addresses that are reserved for
+//! such files, so that the device process doesn't access them.
 
 use super::areas::{Area, Part};
 use super::memory::PAGE;
@@ -46,8 +46,8 @@ impl Default for SharedFiles {
 }
 
 impl SharedFiles {
-    /// Shares the file of a part of a shared area, unless it's shared already. Returns the
-    /// guest-physical address of the part.
+    /// Adds the file of a shared area to the device's memory table, unless it is already there, and
+    /// counts the part's pages as registered. Returns the guest-physical address of the part.
     pub fn join(
         &mut self,
         table: &dyn MemoryTable,
@@ -60,7 +60,7 @@ impl SharedFiles {
         let (offset, pages) = (part.offset(), part.len / PAGE);
         let len = found.len().next_multiple_of(PAGE as u64);
         if offset + part.len as u64 > len {
-            // There is no memory beyond the end of a file.
+            // Fail, because there is no memory beyond the end of a file.
             let source = io::Error::from_raw_os_error(libc::EFAULT);
             return Err(TransportError::System { what: "finding pages of a file", source });
         }
@@ -81,7 +81,8 @@ impl SharedFiles {
         Ok(at + offset)
     }
 
-    /// Ends the use of pages at a guest-physical address.
+    /// Ends the registration of pages at a guest-physical address. Removes the file from the memory
+    /// table if none of its pages is registered any more.
     pub fn leave(
         &mut self,
         table: &dyn MemoryTable,
@@ -102,8 +103,8 @@ impl SharedFiles {
     }
 }
 
-/// Opens the file of a shared area, which must be in memory. Other files can't be pinned: the kernel
-/// must be able to write their pages to the disk at any time.
+/// Opens the file of a shared area, which must be in memory. Files on a disk can't be pinned,
+/// because the kernel must be able to write their pages back at any time.
 fn open(area: &Area) -> Result<File, TransportError> {
     let file = by_area(area).or_else(|| by_path(area)).or_else(|| by_descriptor(area));
     let Some(file) = file else {
@@ -129,15 +130,15 @@ fn is_of(area: &Area, found: &std::fs::Metadata) -> bool {
     found.is_file() && found.ino() == area.inode && device == area.device
 }
 
-/// Opens the file through its mapping, for which Linux requires privileges.
+/// Opens the area's file through /proc/self/map_files, for which Linux requires privileges.
 fn by_area(area: &Area) -> Option<File> {
     let Area { range, .. } = area;
     let path = format!("/proc/self/map_files/{:x}-{:x}", range.start, range.end);
     open_path(Path::new(&path)).ok()
 }
 
-/// Opens the file by its name, if it still has that name. Files are opened only if they are of this
-/// area, because opening a device can have effects.
+/// Opens the area's file by its name, if it still has that name. Checks that the name leads to the
+/// area's file before opening it, because opening a device can have side effects.
 fn by_path(area: &Area) -> Option<File> {
     let path = Path::new(&area.name);
     if !path.is_absolute() || !is_of(area, &std::fs::metadata(path).ok()?) {
@@ -147,7 +148,7 @@ fn by_path(area: &Area) -> Option<File> {
     is_of(area, &file.metadata().ok()?).then_some(file)
 }
 
-/// Opens the file through a descriptor that the program has for it.
+/// Opens the area's file through a descriptor that the program has for it.
 fn by_descriptor(area: &Area) -> Option<File> {
     let mut descriptors = std::fs::read_dir("/proc/self/fd").ok()?.flatten();
     let path = descriptors.find_map(|entry| {
@@ -155,8 +156,8 @@ fn by_descriptor(area: &Area) -> Option<File> {
         is_of(area, &std::fs::metadata(&path).ok()?).then_some(path)
     })?;
     // Open the file again, because the new file description may be writable even if the program's
-    // isn't. A process that isn't dumpable may not do that with its own descriptors, so duplicate
-    // the descriptor then.
+    // isn't. A process that isn't dumpable may not open its own descriptors through /proc, so if
+    // opening fails, duplicate the descriptor.
     open_path(&path).ok().or_else(|| duplicate(&path))
 }
 
@@ -212,7 +213,7 @@ mod tests {
         at as usize
     }
 
-    /// Calls `use_it` with the part of an area that consists of this range.
+    /// Calls `use_it` with a part of an area: `pages` pages at `at`.
     fn with_part<R>(at: usize, pages: usize, use_it: impl FnOnce(&Part<'_>) -> R) -> R {
         let areas = areas::current().unwrap();
         let parts = areas::parts(&areas, at, pages * PAGE).unwrap();
@@ -233,13 +234,14 @@ mod tests {
         assert_eq!(table.0.borrow().len(), 1);
         files.leave(&table, again, 1).unwrap();
         assert!(table.0.borrow().is_empty());
-        // A file that has become longer is shared again while the shorter one is in use.
+        // If a file has become longer, it is added to the table a second time while the shorter
+        // region is in use.
         let at = with_part(first, 1, |part| files.join(&table, part)).unwrap();
         file.set_len(16 * page).unwrap();
         let longer = map(&file, 12, 4);
         let other = with_part(longer, 4, |part| files.join(&table, part)).unwrap();
         assert_eq!(*table.0.borrow(), [(at, 8 * page), (other - 12 * page, 16 * page)]);
-        // A part beyond the end of the file has no memory.
+        // Sharing fails for a part beyond the end of the file, because it has no memory.
         file.set_len(13 * page).unwrap();
         let error = with_part(longer, 4, |part| files.join(&table, part)).unwrap_err();
         assert!(error.to_string().ends_with("Bad address (os error 14)"), "{error}");
@@ -267,7 +269,7 @@ mod tests {
         with_part(at, 1, |part| {
             assert!(by_descriptor(part.area).is_none());
             assert!(by_path(part.area).is_some());
-            // Another file has the name now.
+            // Replace the file at the path with another file, which must not be opened.
             std::fs::remove_file(&path).unwrap();
             File::create_new(&path).unwrap();
             assert!(by_path(part.area).is_none());

@@ -1,8 +1,8 @@
 //! The program's own memory in USER regions when there is no driver to pin the pages.
 //!
-//! Private memory is replaced by pages of guest memory with the same contents. Other threads don't
-//! notice, except that bytes they write during the copy may be lost. A forked child gets a private
-//! copy. Shared memory stays as it is, and the worker maps its file.
+//! Private memory is replaced with pages of guest memory that have the same contents. Other threads
+//! don't notice, except that bytes they write during the copy may be lost. A forked child gets a
+//! private copy. Shared memory isn't replaced; the worker maps its file.
 
 use super::areas::{self, Part};
 use super::exchange::{apart, exchange_for, restore};
@@ -16,7 +16,7 @@ use protocol::uapi::{ENV_MAX, Segment};
 use protocol::windows::FILES;
 use std::collections::BTreeMap;
 
-/// A region can consist of this many segments, which fit in the control queue's buffers.
+/// Maximum number of segments of a region, so that they fit in the control queue's buffers.
 const MAX_SEGMENTS: usize = ENV_MAX / size_of::<Segment>();
 
 /// A registered page of the program.
@@ -50,8 +50,8 @@ struct Taken {
 }
 
 impl UserPages {
-    /// Makes the pages in a range guest memory, except those that are in another region already.
-    /// Returns the guest memory that the range consists of now.
+    /// Makes the pages in a range guest memory, except pages that are already in another region.
+    /// Returns the segments of guest memory of which the range now consists.
     pub fn take(
         &self,
         memory: &GuestMemory,
@@ -78,7 +78,8 @@ impl UserPages {
             match at {
                 Ok(at) => done.push(Taken { start: part.start, len: part.len, at }),
                 Err(error) => {
-                    // If this fails, the pages stay as they are, which the program doesn't notice.
+                    // Ignore errors: if restoring fails, the pages remain pages of guest memory,
+                    // which makes no difference to the program.
                     done.into_iter().for_each(|taken| drop(state.end(memory, table, taken, true)));
                     return Err(error);
                 }
@@ -119,8 +120,8 @@ impl UserPages {
             }
         }
         let replaced = Replaced::find(memory)?;
-        // Neighboring pages are restored together. The program may have unmapped some, and mapped
-        // others there.
+        // Restore adjacent pages together, except at the edges of pages that the program has
+        // unmapped or replaced itself.
         let is_next = |a: &(usize, u64), b: &(usize, u64)| {
             (a.0 + PAGE, a.1 + PAGE as u64) == *b && replaced.has(*a) == replaced.has(*b)
         };
@@ -142,7 +143,8 @@ impl UserPages {
     }
 }
 
-/// A fork for which the pages are prepared. No other thread can register or unregister pages.
+/// A fork for which the pages are prepared. Until it ends, no other thread can register or
+/// unregister pages.
 pub struct InFork<'a> {
     memory: &'a GuestMemory,
     copies: Copies,
@@ -174,7 +176,8 @@ impl State {
         fresh
     }
 
-    /// Ends the use of pages. Replaced pages that are still `mapped` become private memory.
+    /// Ends the registration of pages. If they were replaced, and `mapped` says that they still
+    /// are, makes them private memory.
     fn end(
         &mut self,
         memory: &GuestMemory,
@@ -187,14 +190,16 @@ impl State {
             return self.files.leave(table, at, len / PAGE);
         }
         if mapped {
-            // SAFETY: `take` put the pages in this range there.
+            // SAFETY: the range still consists of the pages of guest memory that `take` put there,
+            // and `restore` keeps their contents.
             apart(len, || unsafe { restore(start, memory.fd(), at, len) })?;
         }
         memory.free_used(at, len);
         Ok(())
     }
 
-    /// Returns the pages that were replaced and that are still mapped.
+    /// Returns the runs of pages that were replaced with guest memory, and in which guest memory is
+    /// still mapped.
     fn replaced_runs(&self, memory: &GuestMemory) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         if self.pages.values().all(|page| FILES.contains(&page.at)) {
@@ -215,7 +220,7 @@ impl State {
     }
 }
 
-/// The areas in which guest memory is mapped.
+/// The program's areas in which guest memory is mapped.
 struct Replaced(Vec<areas::Area>);
 
 impl Replaced {
@@ -226,7 +231,7 @@ impl Replaced {
         Ok(Self(areas))
     }
 
-    /// Returns whether the page at an address is this page of guest memory.
+    /// Returns true if the page at `address` is the page of guest memory at `at`.
     fn has(&self, (address, at): (usize, u64)) -> bool {
         let index = self.0.partition_point(|area| area.range.end <= address);
         self.0.get(index).is_some_and(|area| {
@@ -235,13 +240,13 @@ impl Replaced {
     }
 }
 
-/// Why memory can't be shared if the program can't write it.
+/// The operation in the error for memory that the program can't write.
 const READ_ONLY: &str = "sharing memory that the program can't write";
 
-/// Checks that memory can be made guest memory.
+/// Checks that memory can be registered.
 fn check(part: &Part<'_>) -> Result<(), TransportError> {
     if !part.area.writable {
-        // The error of the kernel driver.
+        // Fail with the same error as the kernel driver.
         let source = std::io::Error::from_raw_os_error(libc::EFAULT);
         return Err(TransportError::System { what: READ_ONLY, source });
     }
@@ -252,12 +257,12 @@ fn check(part: &Part<'_>) -> Result<(), TransportError> {
     Ok(())
 }
 
-/// Replaces private pages by guest memory. Returns its guest-physical address.
+/// Replaces private pages with guest memory. Returns its guest-physical address.
 fn replace(memory: &GuestMemory, part: &Part<'_>) -> Result<u64, TransportError> {
     let pages = memory.allocate_to_overwrite(part.len)?;
     if part.area.name == "[stack]" && part.start == part.area.range.start {
-        // Only the lowest page of a stack makes the stack grow. If that page would be replaced,
-        // first make the kernel add a page below it.
+        // The stack grows only at its lowest page. If that page is about to be replaced, first make
+        // the kernel add a page below it, so that the stack can still grow.
         // SAFETY: the kernel maps a page when the program accesses the address below its stack.
         unsafe { ((part.start - 1) as *const u8).read_volatile() };
     }
@@ -288,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Checks that a range is private memory that isn't replaced.
+    /// Checks that a range is private memory, and not pages of guest memory.
     fn check_private(at: usize, len: usize) -> Result<(), TransportError> {
         let areas = areas::current()?;
         let is_private = |part: &Part<'_>| !part.area.shared && part.area.inode == 0;
@@ -350,7 +355,8 @@ mod tests {
         let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let at = map(0, 4 * PAGE, anonymous);
         pages.take(&memory, &table, at, 4 * PAGE).unwrap();
-        // The program maps another page in place of the second one, and unmaps the third one.
+        // Act as a program that maps another page in place of the second one, and unmaps the third
+        // one.
         map(at + PAGE, PAGE, anonymous | libc::MAP_FIXED);
         // SAFETY: the test owns the page.
         unsafe {

@@ -49,5 +49,5 @@ impl Traces {
 }
 
 /// The VMs' names, by the key in trace points. If several VMs share a key, the value contains all
-/// their names.
+/// their names, joined by `+`.
 pub type TraceNames = BTreeMap<u64, String>;
