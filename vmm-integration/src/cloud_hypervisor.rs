@@ -1,8 +1,9 @@
 //! The command line and the REST request for cloud-hypervisor. vcuda-run only prints them; it
 //! doesn't start cloud-hypervisor.
 //!
-//! They follow docs/generic-vhost-user.md, `GenericVhostUserConfig`, and the OpenAPI description
-//! in cloud-hypervisor 53. In version 52, `device_type` is called `virtio_id`.
+//! The command line and the request follow docs/generic-vhost-user.md, `GenericVhostUserConfig`,
+//! and the OpenAPI description in cloud-hypervisor 53. In version 52, `device_type` is called
+//! `virtio_id`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::options::Options;
 use crate::process::shell_word;
 use crate::qemu;
 
-/// Size of each queue; a power of two.
+/// Number of entries of each queue, a power of two.
 pub const QUEUE_SIZE: u16 = 256;
 
 /// The socket of cloud-hypervisor's REST API.
@@ -25,11 +26,11 @@ const ADD: &str = "http://localhost/api/v1/vm.add-generic-vhost-user";
 pub struct GenericVhostUser {
     /// The device's socket.
     pub socket: String,
-    /// Size of each queue.
+    /// Number of entries of each queue.
     pub queue_sizes: Vec<u16>,
     /// The virtio device id.
     pub device_type: u32,
-    /// The VMM's name for the device.
+    /// The ID by which the VMM identifies the device.
     pub id: String,
 }
 

@@ -30,7 +30,7 @@ impl Cpio {
     /// Completes the archive and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
-        // Pad the archive, because another one may follow.
+        // Pad the archive, because another archive may be appended to it.
         self.bytes.resize(self.bytes.len().next_multiple_of(512), 0);
         self.bytes
     }

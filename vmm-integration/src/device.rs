@@ -1,4 +1,4 @@
-//! A device process for this VM only, for hosts where `vcudad` isn't running.
+//! Starts a device process for a single VM, for hosts where `vcudad` isn't running.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,8 @@ pub fn start(
             .map_err(RunError::host(format!("cannot write the log '{}'", log.display())))?;
         command.stderr(file);
     }
-    // vcuda-run's standard output is reserved for the command's output.
+    // vcuda-run's standard output is reserved for the output of the command in the guest, so the
+    // device must not write to it.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut owned = Owned::spawn(&mut command, None, Some(END_WAIT))
         .map_err(|e| RunError::Device(format!("cannot start '{}': {e}", program.display())))?;
@@ -53,8 +54,8 @@ pub fn start(
     }
 }
 
-/// Returns the device program next to this program if it exists; otherwise its name, to be found in
-/// PATH.
+/// Returns the device program next to this program if it exists. If not, returns its name, which is
+/// looked up in PATH.
 pub fn default_program() -> PathBuf {
     std::env::current_exe()
         .ok()

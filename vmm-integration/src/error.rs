@@ -57,7 +57,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns a function that wraps an I/O error of the operation `what`.
+    /// Returns a function that turns an I/O error of the operation `what` into a [`RunError`].
     pub fn host(what: impl Into<String>) -> impl FnOnce(io::Error) -> RunError {
         let what = what.into();
         move |source| RunError::Host { what, source }
@@ -74,7 +74,8 @@ impl RunError {
     }
 }
 
-/// Returns the absolute path of an existing file; otherwise an error that names `option`.
+/// Returns the absolute path of an existing file. If it doesn't exist, returns an error that names
+/// `option`.
 pub fn existing(option: &str, path: &Path) -> Result<PathBuf, RunError> {
     std::path::absolute(path)
         .ok()

@@ -14,8 +14,8 @@ pub fn cache() -> PathBuf {
     })
 }
 
-/// Returns the `given` file, or `default` if that exists. Otherwise, the error includes `hint`,
-/// which says how to get the file.
+/// Returns the `given` file, or `default` if no file is given and `default` exists. If there is
+/// neither, returns an error with `hint`, which says how to get the file.
 pub fn given_or(
     option: &str,
     given: &Option<PathBuf>,

@@ -1,4 +1,5 @@
-//! The temporary directory of a run. If vcuda-run is killed, the next run removes the directory.
+//! The temporary directory of a run. If vcuda-run is killed, so that it can't remove the directory,
+//! the next run does.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use tempfile::TempDir;
 use crate::error::RunError;
 
 const PREFIX: &str = "vcuda-run.";
-/// The lock file. It's locked while the run is alive; if the run is killed, the kernel unlocks it.
+/// The lock file. A run keeps it locked. If the run is killed, the kernel releases the lock.
 const LOCK: &str = "lock";
 
 /// A run's directory inside the host's temporary directory.
@@ -19,9 +20,9 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates the directory, and removes those of killed runs. The path is valid in a VMM's
-    /// arguments, and is outside /dev, /proc, and /sys, where a guest on hostfs mounts its own file
-    /// systems.
+    /// Creates the directory, and removes the directories of killed runs. The path is valid in a
+    /// VMM's arguments, and is outside /dev, /proc, and /sys, where a guest on hostfs mounts its
+    /// own file systems.
     pub fn new() -> Result<RunFolder, RunError> {
         let own = ["/dev", "/proc", "/sys"];
         let mut base = std::env::temp_dir();

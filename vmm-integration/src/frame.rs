@@ -1,8 +1,8 @@
 //! Messages from the guest to the host over a serial line.
 //!
 //! A frame consists of the letters `vf`, the kind (1 byte), a zero byte, the payload length (le32),
-//! and the payload. The line carries nothing but frames, so wrong letters mean that bytes were
-//! lost. That is an error: the decoder doesn't try to resynchronize.
+//! and the payload. The line carries only frames, so if a frame doesn't begin with `vf`, bytes were
+//! lost. In that case, decoding fails; the decoder doesn't try to resynchronize.
 
 /// Maximum payload length of a frame, in bytes.
 pub const MAX_PAYLOAD: usize = 64 * 1024;

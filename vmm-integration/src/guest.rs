@@ -18,9 +18,11 @@ use crate::job::Job;
 
 /// How long a driver may take to create the device node.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
-/// Another name for the device, without which JAX doesn't look for GPUs.
+/// A device name of NVIDIA's driver, which is made a link to the device. JAX doesn't look for GPUs
+/// if this name doesn't exist.
 const NVIDIACTL: &str = "/dev/nvidiactl";
-/// After the command has exited, how long to wait for output from children that it left running.
+/// Maximum time to wait, after the command has exited, for output from children that it left
+/// running.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
 type Channel = Arc<Mutex<File>>;
@@ -35,7 +37,7 @@ pub fn init(job: &Path) -> ! {
     mount_all();
     loopback_up();
     if let Err(why) = read_job(job).and_then(|job| work(&job)) {
-        // The serial line to the host may not be open, so write to the console.
+        // Write to the console, because the serial line to the host may not be open.
         eprintln!("vcuda-run: {why}");
     }
     // SAFETY: these system calls take no pointers.
@@ -71,8 +73,8 @@ fn mount_all() {
         ("devpts", "/dev/pts", "mode=0620,ptmxmode=0666"),
         ("tmpfs", "/dev/shm", "mode=1777"),
     ] {
-        // With hostfs, /dev is the host's until devtmpfs is mounted on it. Create directories only
-        // after that (devtmpfs comes first in this list).
+        // With hostfs, /dev is the host's until devtmpfs is mounted on it. Creating a directory
+        // before that would create it on the host. So devtmpfs comes first in this list.
         if target.starts_with("/dev/") {
             let _ = fs::create_dir(target);
         }
@@ -145,8 +147,8 @@ fn send(channel: &Channel, frame: &Frame) -> Result<(), String> {
 
 /// Runs the job and reports the result to the host.
 fn work(job: &Job) -> Result<(), String> {
-    // Load the modules first, because one of them may be the driver for the serial line to the
-    // host.
+    // Load the modules before opening the serial line to the host, because one of them may be its
+    // driver.
     let prepared = prepare(job);
     let file = open_channel(&job.channel)
         .map_err(|e| format!("cannot open the line to the host, {}: {e}", job.channel.display()))?;
@@ -256,7 +258,8 @@ fn run(job: &Job, channel: &Channel) -> Result<i32, String> {
     relay(stdout, Frame::Stdout, channel, done.clone());
     relay(stderr, Frame::Stderr, channel, done);
     let status = wait_for(child.id() as libc::pid_t)?;
-    // A pipe reaches end of file when the last process that holds it open exits.
+    // A pipe reaches end of file only when the last process that has it open exits, and a child of
+    // the command may run for long, so wait only until a deadline.
     let deadline = Instant::now() + DRAIN_WAIT;
     for _ in 0..2 {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -306,7 +309,8 @@ fn wait_for(child: libc::pid_t) -> Result<ExitStatus, String> {
     }
 }
 
-/// Sends a file if it exists. If not, the host reports that the file is missing.
+/// Sends a file to the host if it exists. If it doesn't exist, sends nothing, and the host reports
+/// that the file is missing.
 fn send_file(channel: &Channel, index: u32, path: &Path) -> Result<(), String> {
     let Ok(mut file) = File::open(path) else { return Ok(()) };
     send(channel, &Frame::FileStart(index))?;

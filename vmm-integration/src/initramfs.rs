@@ -15,7 +15,8 @@ pub const INIT: &str = "/virtio-cuda/init";
 /// Path of the job file in the guest.
 pub const JOB: &str = "/virtio-cuda/job.json";
 
-/// Builds the initramfs. If `base` is given, appends to it; files may replace those in `base`.
+/// Builds the initramfs. If `base` is given, appends the archive to `base`. Appended files replace
+/// files in `base` with the same path.
 pub fn build(job: &mut Job, brought: &Brought, base: Option<&Path>) -> Result<Vec<u8>, RunError> {
     let guest = if base.is_some() { Guest::Initramfs } else { Guest::Bare };
     let mut payload = Payload::gather(job, brought, guest)?;

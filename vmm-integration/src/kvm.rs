@@ -21,12 +21,12 @@ use crate::{initramfs, qemu};
 
 /// KVM's API version, unchanged since Linux 2.6.22.
 const API_VERSION: i32 = 12;
-/// Why the trial guest didn't boot.
+/// The reason why the trial guest didn't boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Failure {
-    /// KVM can't run it.
+    /// KVM can't run a guest.
     Kvm(String),
-    /// The reason may have nothing to do with KVM.
+    /// Another reason, which may have nothing to do with KVM.
     Other(String),
 }
 
@@ -36,7 +36,7 @@ impl Failure {
     }
 }
 
-/// Returns Ok if a guest boots under KVM, otherwise the reason why it doesn't.
+/// Returns `Ok` if a guest boots under KVM, or else the reason why it doesn't.
 pub fn usable(options: &Options) -> Result<(), String> {
     static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
     ANSWER
@@ -56,7 +56,7 @@ pub fn usable(options: &Options) -> Result<(), String> {
         .clone()
 }
 
-/// Returns the text to cache for a result, if it says something about KVM.
+/// Returns the text to cache for a result, or `None` if the result may not depend on KVM.
 fn worth_caching(answer: &Result<(), Failure>) -> Option<&str> {
     match answer {
         Ok(()) => Some("usable"),
@@ -91,7 +91,8 @@ fn read_cached(path: &Path) -> Option<Result<(), String>> {
     }
 }
 
-/// Boots the kernel that would be used, with a command that does nothing.
+/// Boots a trial guest with the kernel that these options select, and with a command that does
+/// nothing.
 fn boot(options: &Options) -> Result<(), Failure> {
     let folder = RunFolder::new().map_err(Failure::other)?;
     let mut job = Job {
@@ -135,7 +136,7 @@ fn boot(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Tells from an error's text whether KVM is the reason.
+/// Determines from an error's text whether KVM is the reason for the failure.
 fn failure(text: &str) -> Failure {
     match text.contains(qemu::KVM_LOST) {
         true => Failure::Kvm(reason(text)),

@@ -7,7 +7,8 @@ use vmm_integration::{RunError, cloud_hypervisor, guest, kvm, plan, process, vm}
 
 fn main() {
     let arguments: Vec<_> = std::env::args_os().collect();
-    // The guest side. The kernel may append words after the job's path.
+    // Run the guest side. Ignore further arguments, because the kernel may append words after the
+    // job's path.
     match (arguments.get(1).and_then(|word| word.to_str()), arguments.get(2)) {
         (Some("guest-init"), Some(job)) => guest::init(Path::new(job)),
         (Some("guest-agent"), Some(job)) => std::process::exit(guest::agent(Path::new(job))),

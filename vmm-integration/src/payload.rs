@@ -40,7 +40,7 @@ pub enum Guest {
     System,
 }
 
-/// One file in the guest.
+/// A file to copy to the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The file's contents.
@@ -161,12 +161,13 @@ fn guest_path(path: &Path) -> PathBuf {
 fn host_program(program: &str, guest: Guest) -> Option<PathBuf> {
     if program.contains('/') {
         let path = std::path::absolute(program).ok().filter(|path| path.is_file())?;
-        // Don't replace programs in a complete system.
+        // Don't copy a program into a complete system's own directories, because it would replace
+        // the guest's program.
         let own = guest == Guest::System && guest_path(&path).starts_with("usr");
         return (!own).then_some(path);
     }
-    // Only a bare guest needs the host's PATH. A guest with a root file system of its own looks up
-    // bare names there.
+    // Only a bare guest needs the host's PATH. A guest with its own root file system looks up names
+    // without a directory there.
     let folders = (guest == Guest::Bare).then(|| std::env::var_os("PATH")).flatten()?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
@@ -188,8 +189,8 @@ fn walk(source: &Path) -> Result<Vec<(PathBuf, PathBuf)>, RunError> {
     Ok(files)
 }
 
-/// Returns the libraries that the dynamic loader would load for `file`; empty if `file` isn't
-/// dynamically linked.
+/// Returns the libraries that the dynamic loader would load for `file`. The list is empty if `file`
+/// isn't dynamically linked.
 fn libraries(file: &Path, library_path: &str) -> Vec<PathBuf> {
     let is_elf = fs::File::open(file).is_ok_and(|mut file| {
         let mut magic = [0; 4];

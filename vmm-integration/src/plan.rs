@@ -15,7 +15,7 @@ use crate::process::Owned;
 use crate::vm::Launch;
 use crate::{device, initramfs, qemu, tar, uml};
 
-/// A VM that is ready to run, and everything that must outlive it.
+/// A VM that is ready to run, and the resources that must exist as long as it runs.
 #[derive(Debug)]
 pub struct Plan {
     /// The argument for [`crate::vm::run`].
@@ -43,8 +43,9 @@ fn modules(options: &Options, vmm: &str) -> Result<Vec<PathBuf>, RunError> {
     Ok(paths)
 }
 
-/// Returns whether a module given without `uml=` or `qemu=` is for this kind of VM. If the options
-/// name a kernel for one kind of VM only, the module is for that kind; otherwise, it's for both.
+/// Returns true if a module given without `uml=` or `qemu=` is for this kind of VM. If the options
+/// name a kernel for only one kind of VM, the module is for that kind. If not, the module is for
+/// both kinds.
 fn is_for(options: &Options, vmm: &str) -> bool {
     let qemu = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml = options.uml_kernel.is_some();
@@ -63,7 +64,7 @@ pub fn choose(options: &Options) -> Result<Vmm, RunError> {
     let driver = |vmm| !wants_device(options) || modules(options, vmm).is_ok_and(|m| !m.is_empty());
     let boots = options.disk.is_some() || (driver("qemu") && qemu::kernel(options).is_ok());
     let qemu = boots && qemu::binary(options).is_ok();
-    // If options for a QEMU guest are given, the user wants QEMU.
+    // If options that only apply to a QEMU guest are given, choose QEMU.
     let other = options.kernel.is_some() || options.initrd.is_some() || options.disk.is_some();
     let uml =
         driver("uml") && uml_kernel(options).is_ok() && (!other || options.uml_kernel.is_some());
@@ -177,7 +178,8 @@ pub fn plan(options: &Options) -> Result<Plan, RunError> {
         launch.log = log.clone();
     }
     launch.timeout = (options.timeout > 0).then(|| Duration::from_secs(options.timeout));
-    // Start the device last, so that nothing else can fail while it's running.
+    // Start the device process last, so that it doesn't have to be stopped if an earlier step
+    // fails.
     let device = match options.start_device && !options.print {
         true => Some(start_device(options, &socket)?),
         false => None,

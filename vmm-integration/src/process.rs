@@ -38,11 +38,13 @@ pub fn signalled() -> Option<i32> {
     }
 }
 
-/// A child process that is killed when this value is dropped or the thread that started it exits.
+/// A child process. It is killed when this value is dropped, or when the thread that started it
+/// exits.
 #[derive(Debug)]
 pub struct Owned {
     child: Child,
-    /// How long to wait between SIGTERM and SIGKILL; `None` sends only SIGKILL.
+    /// How long to wait between SIGTERM and SIGKILL when ending the process. With `None`, only
+    /// SIGKILL is sent.
     gentle: Option<Duration>,
 }
 
@@ -64,7 +66,8 @@ impl Owned {
                 if libc::prctl(libc::PR_SET_PDEATHSIG, death) != 0 {
                     return Err(io::Error::last_os_error());
                 }
-                // The parent may have died before prctl took effect.
+                // If the parent exited before prctl took effect, this process won't get a signal,
+                // so exit now.
                 if libc::getppid() as u32 != parent {
                     return Err(io::Error::from_raw_os_error(libc::ESRCH));
                 }
@@ -79,7 +82,8 @@ impl Owned {
                 }
             });
         }
-        // Ctrl-C in a terminal must reach only vcuda-run, which then ends the child.
+        // Use a separate process group, so that Ctrl-C in a terminal sends a signal only to
+        // vcuda-run, which then ends the child.
         command.process_group(0);
         let child = command.spawn()?;
         Ok(Owned { child, gentle })

@@ -12,7 +12,7 @@ use crate::process::CHANNEL_FD;
 /// The guest's device node for the serial line to the host: the first port of a virtio console,
 /// which is a hundred times as fast as an emulated serial port.
 pub const CHANNEL: &str = "/dev/vport0p1";
-/// QEMU's generic vhost-user device model. Users can create it since QEMU 10.2.
+/// QEMU's generic vhost-user device model. It can be used on the command line since QEMU 10.2.
 pub const DEVICE: &str = "vhost-user-test-device-pci";
 /// Number of virtqueues.
 pub const QUEUES: u32 = 3;
@@ -43,7 +43,7 @@ pub enum Boot {
     },
 }
 
-/// One guest under QEMU.
+/// The options of one guest under QEMU.
 #[derive(Clone, Debug)]
 pub struct Qemu {
     /// qemu-system-x86_64.
@@ -77,7 +77,8 @@ impl Qemu {
             true => "-accel kvm -cpu host",
             false => "-accel tcg,thread=multi -cpu max",
         });
-        // The guest's console goes to QEMU's standard output, which is redirected to the log.
+        // Connect the guest's console to QEMU's standard output, which vcuda-run redirects to the
+        // log.
         add("-chardev stdio,id=console,signal=off -serial chardev:console");
         add(&format!("-chardev socket,id=line,fd={CHANNEL_FD} -device virtio-serial-pci"));
         add("-device virtserialport,chardev=line,nr=1,name=vcuda-run");
@@ -138,7 +139,7 @@ pub fn device_arguments(socket: &str, id: u32) -> String {
     )
 }
 
-/// Finds the QEMU binary: from `--qemu`, in the cache, or in PATH.
+/// Finds the QEMU binary: given by `--qemu`, or in the cache, or in PATH.
 pub fn binary(options: &Options) -> Result<PathBuf, RunError> {
     if let Some(path) = &options.qemu {
         return existing("--qemu", path);

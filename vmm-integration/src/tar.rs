@@ -1,6 +1,6 @@
 //! Builds the archive that is attached as the second disk of a guest that boots from a disk image.
-//! The script `run` in the archive copies the payload to the guest's root file system (changes to
-//! it are discarded later) and runs the job.
+//! The script `run` in the archive copies the payload to the guest's root file system and runs the
+//! job. Changes to that file system are discarded when the guest ends.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ impl Archive {
 
     fn finish(self) -> Result<Vec<u8>, RunError> {
         let mut bytes = self.0.into_inner().map_err(RunError::host("cannot pack the files"))?;
-        // The size of a QEMU disk must be a multiple of this.
+        // Pad the archive, because QEMU requires a disk's size to be a multiple of 64 KiB.
         bytes.resize(bytes.len().next_multiple_of(64 * 1024), 0);
         Ok(bytes)
     }

@@ -11,7 +11,7 @@ use crate::process::CHANNEL_FD;
 /// The guest's device node for the serial line to the host.
 pub const CHANNEL: &str = "/dev/ttyS0";
 
-/// One guest under user-mode Linux.
+/// The options of one guest under user-mode Linux.
 #[derive(Clone, Debug)]
 pub struct Uml {
     /// The kernel, which is an executable.
@@ -38,7 +38,8 @@ impl Uml {
         let mut arguments = vec![
             format!("mem={}M", self.memory >> 20),
             format!("ncpus={}", self.cpus),
-            // Use seccomp if the kernel and the host support it, otherwise ptrace.
+            // Intercept system calls with seccomp if the kernel and the host support it, or else
+            // with ptrace.
             "seccomp=auto".into(),
             "root=/dev/root".into(),
             "rootfstype=hostfs".into(),

@@ -14,7 +14,7 @@ use crate::process::{self, Owned};
 
 /// Maximum time for a guest to power off after its command has exited.
 const POWER_OFF_WAIT: Duration = Duration::from_secs(10);
-/// While the guest sends nothing, how often to check for signals and whether the VM has ended.
+/// How often to check for signals and for the end of the VM while the guest sends nothing.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The VMM to start, and where its output goes.
@@ -88,7 +88,7 @@ struct Vm {
     decoder: Decoder,
     deadline: Option<(Instant, Duration)>,
     log: PathBuf,
-    /// Host paths of the files still to come; `None` once a file has started to arrive.
+    /// Host paths of the files still to come; `None` for a file that has started to arrive.
     fetch: Vec<Option<PathBuf>>,
     fatal: Option<&'static str>,
     file: Option<File>,
@@ -109,7 +109,8 @@ impl Vm {
             {
                 return Err(RunError::Timeout(timeout.as_secs()));
             }
-            // Check this before reading, so that data sent just before the VM ended is still read.
+            // Check whether the VM has ended before reading, not after it, so that data sent just
+            // before the end is still read.
             let ended = self.child.ended();
             if !self.readable()? {
                 if let Some(status) = ended {
@@ -185,7 +186,7 @@ impl Vm {
 
     fn readable(&self) -> Result<bool, RunError> {
         let mut poll = libc::pollfd { fd: self.line.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the pointer is to one valid pollfd.
+        // SAFETY: the pointer is to one valid pollfd, and the count is 1.
         let count = unsafe { libc::poll(&mut poll, 1, TICK.as_millis() as i32) };
         if count < 0 {
             let error = io::Error::last_os_error();

@@ -22,7 +22,7 @@ use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
 
 /// The feature bits that cloud-hypervisor passes on: INDIRECT_DESC, EVENT_IDX, VERSION_1, IN_ORDER,
-/// ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and PROTOCOL_FEATURES. It masks bits 0 to 23.
+/// ORDER_PLATFORM, NOTIFICATION_DATA, LOG_ALL, and PROTOCOL_FEATURES. It clears bits 0 to 23.
 const FEATURES: u64 = 1 << 28 | 1 << 29 | 1 << 32 | 1 << 35 | 1 << 36 | 1 << 38 | 1 << 26 | 1 << 30;
 const QUEUES: usize = 3;
 const QUEUE_SIZE: u16 = 256;
@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Size of each memory region in bytes.
 const REGION: u64 = 32 << 20;
 /// Guest-physical start addresses of the regions: one below the device gap, and one above it, where
-/// hot-plugged memory is.
+/// hot-plugged memory is placed.
 const STARTS: [u64; 2] = [0, 4 << 30];
 
 /// `vhost-device-cuda` with softgpu, from the same build as this test.
@@ -157,7 +157,7 @@ impl Memory {
 
     fn bytes(&self, at: u64, len: usize) -> *mut u8 {
         assert!(at + len as u64 <= REGION);
-        // SAFETY: the range is inside the mapping.
+        // SAFETY: the address is inside the mapping, as checked above.
         unsafe { self.base.add(at as usize) }
     }
 
@@ -169,7 +169,8 @@ impl Memory {
 
     fn read(&self, at: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
-        // SAFETY: the same as in `write`.
+        // SAFETY: `self.bytes` has checked the range. Only another process accesses it at the same
+        // time.
         unsafe { std::ptr::copy(self.bytes(at, len), bytes.as_mut_ptr(), len) };
         bytes
     }
@@ -291,7 +292,7 @@ impl Vmm {
         self.memory[0].write(0, &rings);
     }
 
-    /// Does what `read_config` does. cloud-hypervisor exits if it fails.
+    /// Does what `read_config` does. cloud-hypervisor exits if that fails, so it must succeed.
     fn config(&mut self, offset: u32, len: usize) -> Vec<u8> {
         let buffer = vec![0; len];
         let flags = VhostUserConfigFlags::empty();
@@ -392,7 +393,8 @@ fn create(session: u32) -> uapi::SessionCreate {
 fn test_the_masked_feature_bits_are_enough() {
     let device = Device::start();
     let mut vmm = Vmm::connect(&device.socket());
-    // The mask keeps the bits that the device needs, and the device offers no bit below 24.
+    // The bits that cloud-hypervisor passes on include those that the device needs, and the device
+    // offers no feature bit below 24, which would be masked.
     assert_ne!(vmm.acked & (1 << 32), 0, "VERSION_1");
     let offered = vmm.front_end.get_features().unwrap();
     assert_eq!(offered & 0xff_ffff, 0, "device feature bits are masked by some VMMs");
@@ -414,7 +416,8 @@ fn test_every_config_access_is_answered() {
     let config = uapi::Config::from_bytes(&whole).unwrap();
     assert_eq!((config.magic, config.version_major), (uapi::MAGIC, uapi::VERSION_MAJOR));
     assert_eq!(config.max_sessions, 4);
-    // A guest may read any number of bytes, before and after the queues are started.
+    // A guest may read any number of bytes of the config space, before and after the queues are
+    // started.
     for activate in [false, true] {
         if activate {
             vmm.activate();
@@ -425,12 +428,12 @@ fn test_every_config_access_is_answered() {
                 assert_eq!(got, whole[offset..offset + len], "{offset}+{len}");
             }
         }
-        // Bytes beyond the device's config space read as zeros. An error would end
-        // cloud-hypervisor.
+        // Bytes beyond the device's config space read as zeros. The device must not return an
+        // error, because cloud-hypervisor exits on one.
         assert_eq!(vmm.config(uapi_config_size() as u32, 4), [0; 4]);
         assert_eq!(vmm.config(252, 4), [0; 4]);
     }
-    // A write succeeds and changes nothing.
+    // A write to the config space succeeds and changes nothing.
     let write = VhostUserConfigFlags::WRITABLE;
     vmm.front_end.set_config(0, write, &[0xff; 4]).unwrap();
     assert_eq!(vmm.config(0, uapi_config_size()), whole);
@@ -459,7 +462,7 @@ fn test_memory_added_later_can_be_attached() {
         vmm.front_end.set_mem_table(&regions).unwrap();
     }
     assert_eq!(vmm.attach(1, addr), uapi::OK);
-    // The first region still works.
+    // The first memory region still works.
     assert_eq!(vmm.create(2), uapi::OK);
     assert_eq!(vmm.attach(2, 16 << 20), uapi::OK);
     assert_eq!(vmm.destroy(1), uapi::OK);
@@ -507,7 +510,7 @@ fn test_reset_stops_the_queues_and_a_new_driver_starts_over() {
     for epoch in 1..4 {
         vmm.activate();
         assert_eq!(vmm.hello(epoch), uapi::OK);
-        // The previous driver's session has ended, so its id is free.
+        // The reset has ended the previous driver's session, so its id is free.
         assert_eq!(vmm.create(1), uapi::OK);
         assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
         vmm.reset();
@@ -532,7 +535,7 @@ fn test_device_state_is_not_offered_and_refused() {
     }
     vmm.activate();
     assert_eq!(vmm.hello(1), uapi::OK);
-    // The library refuses to send a message that wasn't negotiated.
+    // The front end's library refuses to send a message whose feature wasn't negotiated.
     let (_ours, theirs) = UnixStream::pair().unwrap();
     let save = VhostTransferStateDirection::SAVE;
     let stopped = VhostTransferStatePhase::STOPPED;
@@ -540,9 +543,9 @@ fn test_device_state_is_not_offered_and_refused() {
     vmm.front_end.set_device_state_fd(save, stopped, fd).unwrap_err();
     assert_eq!(vmm.create(1), uapi::OK, "the device still works");
 
-    // A front end that sends it anyway gets an error or is disconnected, and the device serves the
-    // next one. Drop the first one before, because a VMM whose memory isn't sealed has exclusive
-    // use of the device.
+    // A front end that sends such a message anyway gets an error or is disconnected, and the device
+    // serves the next front end. First drop the earlier front end, because a VMM whose memory isn't
+    // sealed has exclusive use of the device.
     assert_eq!(vmm.destroy(1), uapi::OK);
     drop(vmm);
     device.gone(1);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-/// `VhostUserBackend` in the schema: three members and an optional list of tags.
+/// The type `VhostUserBackend` of the schema: three members and an optional list of tags.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Descriptor {

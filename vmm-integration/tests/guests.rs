@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the number of entries, such as directories of runs, left in a directory.
+/// Returns the number of entries in a directory, such as the temporary directories of runs.
 fn left_behind(base: &Path) -> usize {
     std::fs::read_dir(base).unwrap().count()
 }

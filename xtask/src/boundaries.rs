@@ -23,7 +23,8 @@ const IO: &[&str] = &[
 /// Crates for event loops and the control API.
 const NETWORK: &[&str] =
     &["control-server", "event-manager", "hyper", "mio", "nvml-wrapper", "tokio"];
-/// The host programs. They may start each other but must not link each other.
+/// The host programs. They may start one another as processes, but must not link one another's
+/// crates.
 const PROGRAMS: &[&str] = &[
     "vcudad",
     "vhost-cuda-spawner",
@@ -32,7 +33,7 @@ const PROGRAMS: &[&str] = &[
     "vhost-device-cuda",
 ];
 
-/// Crates on which a package must not depend.
+/// A package, and the crates on which it must not depend.
 struct Boundary {
     package: &'static str,
     forbidden: &'static [&'static [&'static str]],
@@ -147,7 +148,8 @@ fn violations<'a>(
 /// Returns the names of all crates that a package links, directly or indirectly, except its own.
 fn dependencies(package: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // `cargo tree` resolves features for this package alone, as building the package alone does.
+    // Use `cargo tree`, because it resolves features for this package alone, as a build of the
+    // package alone does.
     let output = Command::new(cargo)
         .args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
         .args(["--package", package])

@@ -8,7 +8,8 @@ use cuda_api::symbols::{ALL, CUDA_VERSION};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The beginnings of the names of entry points that make no sense for this device, and why.
+/// Prefixes of the names of entry points that are out of scope for this device, and the reason for
+/// each.
 const OUTSIDE: [(&str, &str); 14] = [
     ("cuGL", GRAPHICS),
     ("cuEGL", GRAPHICS),
@@ -25,8 +26,8 @@ const OUTSIDE: [(&str, &str); 14] = [
     ("cuDeviceGetNvSciSyncAttributes", GRAPHICS),
     ("cuMulticast", "joins GPUs over NVSwitch, which VMs share"),
 ];
-/// Entry points that fail in every program on the GPU that the cases run on, and why. The first
-/// versions of calls with device pointers of 32 bits do too ([`first_versions`]).
+/// Entry points that fail in every program on the GPU on which the conformance cases run, and the
+/// reason. So do the first versions of calls with 32-bit device pointers ([`first_versions`]).
 const ONLY_FAIL: [(&[&str], &str); 5] = [
     (&["cuCtxCreate"], "a 64-bit process can't create a context of the first version"),
     (&["cuDeviceGetLuid"], "only Windows has locally unique IDs"),
@@ -52,7 +53,8 @@ const ONLY_FAIL: [(&[&str], &str); 5] = [
     ),
 ];
 
-/// Returns whether an entry point fails in every program on the GPU that the cases run on.
+/// Returns true if an entry point fails in every program on the GPU on which the conformance cases
+/// run.
 fn only_fails(symbol: &str) -> bool {
     let listed = ONLY_FAIL.iter().any(|(symbols, _)| symbols.contains(&symbol));
     listed || first_versions::NAMES.contains(&symbol)
@@ -61,14 +63,14 @@ fn only_fails(symbol: &str) -> bool {
 const GRAPHICS: &str =
     "shares objects with a graphics or video library, whose device in the guest isn't this GPU";
 
-/// The calls that the conformance cases made of an entry point on a GPU.
+/// The numbers of calls of an entry point by the conformance cases on a GPU.
 #[derive(Clone, Copy, Default)]
 struct Calls {
     succeeded: u64,
     failed: u64,
 }
 
-/// The calls that the conformance cases made on a GPU, by symbol.
+/// The numbers of calls that the conformance cases made on a GPU, by symbol.
 pub struct Measured {
     /// The GPU and the driver, from the comment at the start of the list. The comment also names the
     /// commit, which only the list and docs/measurements need.
@@ -96,15 +98,16 @@ impl Measured {
         Ok(measured)
     }
 
-    /// Returns whether a symbol's effect and one of its errors have been observed. Some entry points
-    /// only fail.
+    /// Returns true if the cases have called a symbol both successfully and with an error. For
+    /// entry points that fail in every program, an error is enough.
     fn covers(&self, symbol: &str) -> bool {
         let calls = self.calls.get(symbol).copied().unwrap_or_default();
         calls.failed > 0 && (calls.succeeded > 0 || only_fails(symbol))
     }
 }
 
-/// Formats a number of symbols out of those with the same base name.
+/// Formats a table cell: how many (`has`) of the `of` symbols with the same base name have the
+/// column's property.
 fn cell(has: usize, of: usize) -> String {
     match has {
         0 => "–".to_owned(),

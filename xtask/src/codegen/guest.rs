@@ -66,7 +66,7 @@ fn entry_point(code: &mut String, entry: &Entry) {
     } else {
         writeln!(code, "fn {name}({arguments}) {{")
     };
-    // A call with a device parameter doesn't need a context.
+    // A call with a device parameter doesn't need a current context.
     let about_device = entry.params.iter().any(|p| p.c_type == "CUdevice");
     let module = if about_device { "driver" } else { "context" };
     let _ = writeln!(code, "let driver = {module}::driver()?;");
@@ -136,7 +136,8 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    /// CUDA_VISIBLE_DEVICES can give devices other ordinals than they have in the worker.
+    /// Device ordinals must be translated, because with CUDA_VISIBLE_DEVICES, a device's ordinal in
+    /// the program can differ from its ordinal in the worker.
     #[test]
     fn a_device_is_sent_by_its_ordinal_in_the_worker() {
         let line =

@@ -1,7 +1,7 @@
 //! Lists the symbols that the guest library and softgpu implement.
 //!
-//! Both libraries export the same names, so xtask can't link them. Instead, an example program in
-//! each library prints the list.
+//! Both libraries export the same names, so xtask can't link them both. Instead, an example program
+//! in each library prints the list.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -61,7 +61,8 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     for (path, code) in outputs {
         write_or_compare(&root.join(path), &format(&code)?, check)?;
     }
-    // Listing the implemented symbols builds the libraries, which requires the files written above.
+    // List the implemented symbols only after writing the other files, because that builds the
+    // libraries, which contain these files.
     let path = root.join("tests/gpu/calls.txt");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let measured =

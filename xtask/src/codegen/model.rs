@@ -3,24 +3,24 @@
 /// The direction of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Sent to the worker.
+    /// The parameter's value is sent to the worker.
     In,
-    /// Returned by the worker.
+    /// The parameter's value is returned by the worker.
     Out,
-    /// The id of a new handle, which the guest assigns.
+    /// The parameter is the id of a new handle, which the guest assigns.
     New,
-    /// An existing handle that the call destroys.
+    /// The parameter is an existing handle that the call destroys.
     Del,
 }
 
 /// The type of a parameter or member, which determines its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// One word.
+    /// A number, encoded as one word.
     Scalar(&'static str),
-    /// An address of device-visible memory: one word.
+    /// An address of device-visible memory, encoded as one word.
     Dev,
-    /// A handle's id: one word. The kind of handle is one of [`HANDLES`].
+    /// A handle's id, encoded as one word. The kind of handle is one of [`HANDLES`].
     Handle(&'static Handle),
     /// A byte string.
     Bytes,
@@ -48,7 +48,7 @@ pub struct Handle {
     pub id: &'static str,
     /// The CUDA type of the handle.
     pub cuda: &'static str,
-    /// The noun with its article, for documentation.
+    /// The English name of the kind, with its article, for generated documentation.
     pub noun: &'static str,
 }
 
@@ -154,7 +154,7 @@ impl Entry {
         self.params.iter().filter(|p| !p.is_in()).collect()
     }
 
-    /// Returns whether any parameter sent to the worker is an existing handle of one of these
+    /// Returns true if any parameter sent to the worker is an existing handle of one of these
     /// kinds.
     pub fn takes(&self, kinds: &[&str]) -> bool {
         self.params.iter().any(|param| {
@@ -182,7 +182,7 @@ pub struct Struct {
     pub doc: Vec<String>,
 }
 
-/// A value that is one of several numbered structures.
+/// A `choice` in the table: a value that is one of several numbered structures.
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub name: String,
@@ -193,7 +193,7 @@ pub struct Choice {
 /// A driver function that the worker calls.
 #[derive(Clone, Debug)]
 pub struct DriverFunction {
-    /// The function's symbol, followed by symbols to try if a library doesn't have it.
+    /// The function's symbol, followed by symbols to try if the driver library doesn't have it.
     pub symbols: Vec<String>,
     /// Whether the function submits GPU work.
     pub gated: bool,
@@ -245,7 +245,8 @@ impl Table {
         }
     }
 
-    /// Returns the size that a fixed-size value takes as an argument, including padding.
+    /// Returns the size in bytes that a fixed-size value takes as an argument, including padding.
+    /// `None` if the type's size isn't fixed.
     pub fn argument_bytes(&self, ty: &Type) -> Option<usize> {
         match ty {
             Type::Scalar(_) | Type::Dev | Type::Handle(_) => Some(8),
@@ -260,7 +261,8 @@ impl Table {
         }
     }
 
-    /// Returns the size of an element in an array.
+    /// Returns the encoded size of an array's element, in bytes. `None` if the type can't be an
+    /// element.
     pub fn element_bytes(&self, ty: &Type) -> Option<usize> {
         match ty {
             Type::Scalar("u8") => Some(1),

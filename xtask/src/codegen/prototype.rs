@@ -83,7 +83,8 @@ fn param(
     let pointee = c_type.strip_prefix("*mut ");
     let value = value(pointee.unwrap_or(c_type));
     let (derived_direction, derived_type) = match (pointee, value) {
-        // The address of newly allocated memory is returned as a plain number.
+        // An output parameter that is a device address is the address of newly allocated memory,
+        // which is encoded as a plain number.
         (Some(_), Some(Type::Dev)) => (Direction::Out, Some(Type::Scalar("u64"))),
         (Some(_), Some(handle @ Type::Handle(_))) => (Direction::New, Some(handle)),
         (Some(_), value) => (Direction::Out, value),
@@ -104,7 +105,7 @@ fn param(
     Ok(Param { direction, ty, name, c_type, optional, allowed })
 }
 
-/// Returns the encoded form of a parameter with this CUDA type, or `None` if the type doesn't
+/// Returns the encoded form of a parameter with this CUDA type, or `None` if the type alone doesn't
 /// determine it.
 fn value(c_type: &str) -> Option<Type> {
     if let Some(scalar) = SCALARS.iter().find(|scalar| **scalar == c_type) {

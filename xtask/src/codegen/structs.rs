@@ -154,7 +154,8 @@ fn choice_code(code: &mut String, table: &Table, choice: &Choice) {
     code.push_str("_ => return Err(DecodeError::Range),\n})\n}\n}\n\n");
 }
 
-/// Returns a variant's name, which is the structure's name without the choice's name.
+/// Returns the variant's name in the generated enum, which is the structure's name without the
+/// choice's name.
 fn variant<'a>(choice: &Choice, structure: &'a Struct) -> &'a str {
     structure.name.strip_suffix(&choice.name).unwrap_or(&structure.name)
 }

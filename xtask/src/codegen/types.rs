@@ -19,7 +19,7 @@ pub fn borrowed(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// Returns the Rust type of an array of plain numbers.
+/// Returns the Rust type of an array of `count` plain numbers.
 pub fn array(element: &Type, count: usize) -> String {
     match element {
         Type::Scalar(scalar) => format!("[{scalar}; {count}]"),
@@ -83,7 +83,7 @@ fn limit(max: &Option<String>) -> String {
     max.as_ref().map_or("usize::MAX".into(), |max| format!("crate::limits::{max}"))
 }
 
-/// Returns the doc comment for a member.
+/// Returns the doc comment for the member that represents a parameter.
 pub fn doc(param: &Param) -> String {
     use super::model::Direction::{Del, New};
     match (param.direction, &param.ty) {

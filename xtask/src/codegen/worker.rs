@@ -104,8 +104,8 @@ fn arm(code: &mut String, entry: &Entry) {
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
     let reservation = charge(entry).map_or("", |_| ", Reservation::of_call()");
     let call = format!("bodies::{method}(cx, {call}{pass}{reservation})");
-    // The generated code for a charged call succeeds only with proof that the charge has been
-    // settled.
+    // The generated code for a charged call returns success only if its body returns a `Settled`
+    // value, which proves that the charge has been settled.
     let done = charge(entry).map(|kind| format!("Settled::<{kind}>::done"));
     if entry.has("worker") {
         driver_call(code, entry);
@@ -140,7 +140,7 @@ fn enumeration(param: &Param) -> Option<&'static str> {
 }
 
 /// Generates a call to the driver function with the same name. The arguments are in the order of
-/// the table.
+/// the parameters in the table.
 fn driver_call(code: &mut String, entry: &Entry) {
     for param in &entry.params {
         if let Some(list) = &param.allowed {

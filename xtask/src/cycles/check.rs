@@ -60,7 +60,7 @@ fn targets(root: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     Ok(found)
 }
 
-/// Prints the cycles in a library or program. Returns whether there are any.
+/// Prints the cycles in a library or program. Returns true if there are cycles.
 fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> bool {
     let dependencies = dependencies::find(krate);
     let successors: Vec<Vec<usize>> =

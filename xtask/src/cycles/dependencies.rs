@@ -32,14 +32,15 @@ fn of_module(krate: &Crate, id: ModuleId) -> BTreeMap<ModuleId, Example> {
         module.mentions.iter().map(|mention| (&mention.path, mention.line, false, false));
     for (path, line, exported, all) in imports.chain(mentions) {
         for target in names::resolve(krate, id, path) {
-            // Importing a module isn't a dependency. Naming one of its items through the import is.
+            // Importing a module isn't a dependency, but naming one of its items through the import
+            // is.
             let other = match target {
                 Target::ItemOf(other) => other,
                 Target::Module(other) if all => other,
                 Target::Module(_) => continue,
             };
-            // A parent may re-export its children. If it also uses the name in its code, a mention
-            // records that.
+            // A parent's re-export of its children isn't a dependency. If the parent also uses the
+            // name in its code, that is recorded as a mention.
             if other != id && !(exported && krate.is_inside(other, id)) {
                 let example = || Example { path: path.join("::"), line };
                 found.entry(other).or_insert_with(example);

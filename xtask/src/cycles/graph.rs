@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn finds_each_component_once() {
-        // 0 and 1 import each other. 2, 3 and 4 form a cycle. 5 imports both groups and itself.
+        // Nodes 0 and 1 import each other. Nodes 2, 3 and 4 form a cycle. Node 5 imports nodes of
+        // both cycles and itself.
         let successors =
             [vec![1], vec![0, 2], vec![3], vec![4], vec![2], vec![0, 2, 5]].map(Vec::from);
         assert_eq!(cycles(&successors), [vec![0, 1], vec![2, 3, 4]]);

@@ -8,11 +8,12 @@ use super::source::{Crate, ModuleId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Module(ModuleId),
-    /// An item that this module defines.
+    /// An item, given by the module that defines it.
     ItemOf(ModuleId),
 }
 
-/// The names that are being resolved. A name that is already in the set is a circular re-export.
+/// The names that are being resolved. If a name is already in the set when its resolution starts,
+/// the re-exports are circular.
 type Pending = HashSet<(ModuleId, String)>;
 
 /// Resolves `path` in module `from`. The result is empty if the path leads outside the crate, and
@@ -22,8 +23,8 @@ pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     found.unwrap_or_else(|| path.first().map(|name| macros(krate, name)).unwrap_or_default())
 }
 
-/// Like [`resolve`], but returns `None` if the first segment isn't a name in this
-/// crate.
+/// Resolves a path in the same way as [`resolve`], but returns `None` if the first segment isn't a
+/// name in this crate.
 fn resolve_path(
     krate: &Crate,
     from: ModuleId,

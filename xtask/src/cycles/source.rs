@@ -47,7 +47,7 @@ pub struct Use {
 /// The directories in which a module's submodules are looked up.
 #[derive(Clone)]
 struct Folders {
-    /// The directory that the path in a submodule's `#[path]` is relative to.
+    /// The directory to which the path in a submodule's `#[path]` is relative.
     of_file: PathBuf,
     /// The directory for submodules without a `#[path]` attribute.
     of_children: PathBuf,

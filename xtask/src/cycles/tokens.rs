@@ -198,8 +198,8 @@ fn follows_member_dot(tokens: &[TokenTree], at: usize) -> bool {
     is_dot(at.checked_sub(1)) && !is_dot(at.checked_sub(2))
 }
 
-/// Parses the attribute at `at`, if there is one. Returns whether it limits what follows to test
-/// builds, and the index after it.
+/// Parses the attribute at `at`, if there is one. Returns whether it limits the following item to
+/// test builds, and the index after the attribute.
 fn attribute(tokens: &[TokenTree], at: usize) -> Option<(bool, usize)> {
     match tokens.get(at)? {
         TokenTree::Punct(mark) if mark.as_char() == '#' => {}
@@ -236,7 +236,7 @@ fn requires_test(condition: TokenStream) -> bool {
     false
 }
 
-/// Returns the index after the item, statement or field that the attributes before `at` belong to.
+/// Returns the index after the item, statement or field to which the attributes before `at` belong.
 fn end_of_annotated(tokens: &[TokenTree], mut at: usize) -> usize {
     while let Some((_, next)) = attribute(tokens, at) {
         at = next;

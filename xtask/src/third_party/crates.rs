@@ -7,11 +7,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A crate.
+/// A crate that is linked into a program or library.
 pub(super) struct Crate {
     pub(super) name: String,
     pub(super) version: String,
-    /// An SPDX expression.
+    /// The crate's license, as an SPDX expression.
     pub(super) license: String,
     pub(super) authors: Vec<String>,
     pub(super) repository: Option<String>,
@@ -23,9 +23,9 @@ pub(super) struct Crate {
     pub(super) dependencies: Vec<String>,
 }
 
-/// Everything that a package contains.
+/// All crates that a package contains.
 pub(super) struct Contents {
-    /// By ID, which is the name and the version.
+    /// The crates, by ID, which is the name and the version.
     pub(super) crates: BTreeMap<String, Crate>,
     /// IDs of the crates from which the package is built.
     pub(super) roots: Vec<String>,
@@ -33,8 +33,8 @@ pub(super) struct Contents {
     pub(super) rust: String,
 }
 
-/// Finds these crates of the workspace, and all crates that are linked into them. Build scripts and
-/// procedural macros run only during the build, so they and their dependencies aren't included.
+/// Finds the given crates of the workspace, and all crates that are linked into them. Build scripts
+/// and procedural macros run only during the build, so they and their dependencies aren't included.
 pub(super) fn find(roots: &[&str]) -> Result<Contents, Box<dyn Error>> {
     let metadata = metadata()?;
     let checksums = checksums(&std::fs::read_to_string(
@@ -81,7 +81,7 @@ pub(super) fn find(roots: &[&str]) -> Result<Contents, Box<dyn Error>> {
         crates.insert(
             id(package),
             Crate {
-                // A slash is an old notation.
+                // In the old notation for license expressions, a slash means OR.
                 license: license.replace(" / ", " OR ").replace('/', " OR "),
                 authors: list(&package["authors"]).map(|one| text(one).to_owned()).collect(),
                 repository: package["repository"].as_str().map(str::to_owned),

@@ -32,7 +32,7 @@ const FILES: &[&str] = &["LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT",
 const RULE: &str = "--------------------------------------------------------------------------";
 
 /// Returns a list of the crates that aren't ours, followed by all their licenses. A text that
-/// several crates have appears once.
+/// several crates share appears only once.
 pub(super) fn text(crates: &BTreeMap<String, Crate>) -> Result<String, Box<dyn Error>> {
     let mut text = "This package contains code of the following Rust crates, and of the Rust \
                     standard library\n(rust-standard-library.html). The texts of their licenses \

@@ -1,4 +1,4 @@
-//! The task's entry point.
+//! The entry point of the task that lists third-party code.
 
 use std::error::Error;
 use std::fs;
