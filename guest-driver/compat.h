@@ -36,7 +36,7 @@
 #define VCUDA_MAX_ORDER (MAX_ORDER - 1)
 #endif
 
-/* Added in 7.0. */
+/* kzalloc_obj() was added in 7.0. */
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #endif

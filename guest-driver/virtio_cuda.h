@@ -67,9 +67,9 @@
 #define VCUDA_SLOW (3 * HZ)
 
 /*
- * Pings: the first unanswered ones are sent every VCUDA_PING_FAST, the others
- * every VCUDA_PING_SLOW. Together, they cover the minute in which
- * cloud-hypervisor tries to connect to a new device.
+ * While pings are unanswered, the first ones are sent every VCUDA_PING_FAST,
+ * and later ones every VCUDA_PING_SLOW. Together, they cover the minute in
+ * which cloud-hypervisor tries to connect to a new device.
  */
 #define VCUDA_PING_FAST (HZ / 4)
 #define VCUDA_PING_SLOW (1 * HZ)
@@ -162,7 +162,7 @@ struct vcuda_chain {
  */
 struct vcuda_queue {
 	struct virtqueue *vq;
-	/* Protects the queue; see above. */
+	/* Protects the members that the description of @lock lists. */
 	spinlock_t lock;
 	bool open;
 	unsigned int watchers;
@@ -230,7 +230,7 @@ struct vcuda_device {
 	u32 next_session;
 	atomic64_t pinned;
 	struct list_head users;
-	/* Protects the users; see above. */
+	/* Protects @users. */
 	spinlock_t users_lock;
 	u32 era;
 	bool down;
@@ -238,7 +238,7 @@ struct vcuda_device {
 	u32 losses;
 	wait_queue_head_t state_wait;
 	struct delayed_work monitor;
-	/* Protects monitor_on. */
+	/* Protects @monitor_on. */
 	spinlock_t monitor_lock;
 	bool monitor_on;
 	struct vcuda_chain *pings[VCUDA_PINGS];
@@ -321,7 +321,7 @@ struct vcuda_session {
 	u32 era;
 	enum vcuda_state state;
 	u32 reason;
-	/* Serializes changes of the session; see @lock above. */
+	/* Serializes changes of the session; see the description of @lock. */
 	struct mutex lock;
 	struct xarray regions;
 	u32 next_region;

@@ -39,8 +39,8 @@ void vcuda_chain_put(struct vcuda_chain *chain)
 }
 
 /*
- * Drops a reference in atomic context. If the waiter was killed, it may be the
- * last one.
+ * Drops a reference in atomic context. This may be the last reference, if the
+ * waiter was killed.
  */
 void vcuda_chain_put_atomic(struct vcuda_chain *chain)
 {

@@ -24,7 +24,9 @@
 #define VCUDA_ID_QEMU 38
 #define VCUDA_ID_OWN 63
 
-/* Accessible to every user, as NVIDIA's device files are. */
+/*
+ * By default, every user can access the device, as with NVIDIA's device files.
+ */
 static ushort device_mode = 0666;
 module_param(device_mode, ushort, 0444);
 MODULE_PARM_DESC(device_mode,
@@ -86,7 +88,7 @@ fail:
 
 /*
  * The driver sends guest-physical page addresses to the device. The device
- * can't use them behind an IOMMU or with encrypted memory.
+ * can't use these addresses behind an IOMMU or with encrypted memory.
  */
 static int vcuda_check_dma(struct virtio_device *vdev)
 {
@@ -135,8 +137,9 @@ static int vcuda_validate(struct virtio_device *vdev)
 }
 
 /*
- * Sends the final HELLO. The monitor has been disabled. If the device hasn't
- * responded for a second, it probably won't.
+ * Sends the final HELLO. The caller has disabled the monitor. If the device
+ * hasn't responded to the monitor's checks for a second, it probably won't
+ * respond, so the timeout is short.
  */
 static int vcuda_goodbye(struct vcuda_device *dev)
 {

@@ -22,8 +22,8 @@ static int vcuda_ioctl_info(struct vcuda_session *s, void __user *arg)
 	int err;
 
 	/*
-	 * Programs begin with this request, so this is the time to find out
-	 * whether the device has been replaced.
+	 * Programs make this request first, so check here whether the device
+	 * has been replaced.
 	 */
 	err = vcuda_monitor_check(s->dev, false);
 	if (err)
@@ -82,10 +82,10 @@ static int vcuda_ioctl_start(struct vcuda_session *s, void __user *arg)
 }
 
 /*
- * The session's lock protects its regions. vcuda_session_end_work(), which ends
- * a session for any reason, waits for it, so the holder must not access the
- * program's memory: a page fault may wait until a program supplies the page
- * (userfaultfd, FUSE).
+ * The session's lock protects its regions. Its holder must not access the
+ * program's memory, because a page fault may wait until a program supplies the
+ * page (userfaultfd, FUSE), and vcuda_session_end_work(), which ends a session
+ * for any reason, waits for the lock.
  */
 static int vcuda_attach(struct vcuda_session *s, struct vcuda_region *r)
 {
@@ -93,7 +93,10 @@ static int vcuda_attach(struct vcuda_session *s, struct vcuda_region *r)
 
 	if (mutex_lock_killable(&s->lock))
 		return -EINTR;
-	/* Check under the lock; see vcuda_session_end_work(). */
+	/*
+	 * Check while holding the lock: once vcuda_session_end_work() has freed
+	 * the regions, none may be added.
+	 */
 	err = vcuda_session_check(s);
 	if (!err)
 		err = vcuda_region_attach(r, 0);
@@ -180,7 +183,7 @@ static int vcuda_ioctl_release(struct vcuda_session *s, void __user *arg)
 }
 
 /*
- * Returns whether WAIT must return: after a new wake, or when the session has
+ * Returns true if WAIT must return: after a new wake, or when the session has
  * ended.
  */
 static bool vcuda_woken(struct vcuda_session *s, u32 seen)
@@ -276,7 +279,7 @@ static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 	if (p.reserved || p.answer_len < sizeof(struct virtio_cuda_facts) ||
 	    p.answer_len > VIRTIO_CUDA_QUERY_MAX)
 		return -EINVAL;
-	/* Older devices don't know this request. */
+	/* Older devices, which lack this capability, don't know the request. */
 	if (!(s->dev->capabilities & VIRTIO_CUDA_CAP_QUERY))
 		return -EOPNOTSUPP;
 

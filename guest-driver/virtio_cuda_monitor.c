@@ -49,9 +49,9 @@ struct vcuda_rebind {
 static bool vcuda_exiting;
 
 /*
- * Before the front end is bound again, the host must have ended the sessions'
- * workers, because that frees the sessions' pages. It does so as soon as the
- * device process has ended.
+ * Delay before the front end is bound again. Until then, the host must have
+ * ended the sessions' workers, which frees the sessions' pages. The host does
+ * that as soon as the device process has ended.
  */
 #define VCUDA_REBIND_DELAY_MS 200
 
@@ -67,7 +67,10 @@ static void vcuda_rebind_work(struct work_struct *work)
 	err = device_reprobe(parent);
 	while (!err && !READ_ONCE(vcuda_exiting) &&
 	       device_is_registered(parent) && !READ_ONCE(parent->driver)) {
-		/* There is no device process yet. */
+		/*
+		 * The front end can't be bound because there is no device
+		 * process yet.
+		 */
 		msleep(delay);
 		delay = min(delay * 2, 1000U);
 		err = min(device_attach(parent), 0);
@@ -143,7 +146,10 @@ static void vcuda_ping(struct vcuda_device *dev)
 	req = chain->out;
 	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_SESSION_DESTROY);
 	req->hdr.session = cpu_to_le32(VCUDA_PING_SESSION);
-	/* Leave half of the queue to other requests. */
+	/*
+	 * If an earlier ping is unanswered, leave half of the queue to other
+	 * requests.
+	 */
 	if (vcuda_ping_send(dev, chain, dev->nr_pings > 0)) {
 		vcuda_chain_put(chain);
 		return;

@@ -87,7 +87,10 @@ static void vcuda_session_end_work(struct work_struct *work)
 	bool quiet = vcuda_session_destroy(s);
 
 	vcuda_doorbell_close(s);
-	/* The state is ENDED, so nothing else can add a region. */
+	/*
+	 * After the lock has been taken, no region can be added, because the
+	 * state is ENDED.
+	 */
 	mutex_lock(&s->lock);
 	vcuda_regions_free(s, !quiet);
 	if (s->id)
@@ -146,7 +149,7 @@ void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev)
 
 	xa_lock_irqsave(&dev->sessions, flags);
 	s = xa_load(&dev->sessions, le32_to_cpu(ev->session));
-	/* The session may already have ended while the event was on its way. */
+	/* The session may have ended before the event arrived. */
 	if (s) {
 		switch (le32_to_cpu(ev->type)) {
 		case VIRTIO_CUDA_EVENT_WAKE:
@@ -346,8 +349,8 @@ retry:
 		    READ_ONCE(dev->losses) != losses &&
 		    READ_ONCE(dev->era) != s->era) {
 			/*
-			 * The device that got the request is gone. Now that the
-			 * id is unused, no event can end the session.
+			 * The device that got the request is gone. After the id
+			 * has been removed, no event can end the session.
 			 */
 			xa_erase_irq(&dev->sessions, s->id);
 			if (READ_ONCE(s->state) == VCUDA_NEW)
@@ -371,10 +374,13 @@ retry:
 		if (err)
 			goto end;
 	}
-	/* The device may already have ended the session. */
+	/* Fail if the device has already ended the session. */
 	if (cmpxchg(&s->state, VCUDA_NEW, VCUDA_LIVE) != VCUDA_NEW)
 		return vcuda_session_check(s);
-	/* See vcuda_sessions_end(). */
+	/*
+	 * Fail if the device has been lost: vcuda_sessions_end() doesn't end
+	 * sessions that are being started.
+	 */
 	err = -ENODEV;
 	if (READ_ONCE(dev->losses) != losses)
 		goto end;

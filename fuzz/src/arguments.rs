@@ -39,7 +39,8 @@ pub fn encoded<'a, C: Call<'a>>(call: &C) -> Vec<u8> {
     writer.as_bytes().to_vec()
 }
 
-/// Leaks the bytes, which a target may do because its process ends after one run.
+/// Leaks bytes, to get a `'static` slice. That is acceptable, because a target that makes calls
+/// runs in a process that ends after one run.
 fn kept(bytes: Vec<u8>) -> &'static [u8] {
     bytes.leak()
 }

@@ -1,4 +1,4 @@
-//! The broker and the workers of a device that runs in this process.
+//! A simulated broker and simulated workers for a device that runs in this process.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
@@ -25,7 +25,8 @@ const LIMITS: Limits = Limits {
     max_connections: 16,
 };
 
-/// A worker, as its device sees it.
+/// A simulated worker: the ends of the sockets and the eventfd that its device process uses to
+/// communicate with it.
 struct Worker {
     request: u64,
     stream: OwnedFd,
@@ -45,7 +46,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Broker {
-    /// Starts the device and its broker on threads of their own.
+    /// Starts the device and its broker on separate threads.
     pub fn start() -> std::io::Result<Self> {
         let name = format!("virtio-cuda-fuzz-{}", std::process::id());
         let socket = std::env::temp_dir().join(name);
@@ -64,7 +65,7 @@ impl Broker {
         Ok(Self { socket, workers })
     }
 
-    /// Makes a worker do or say something.
+    /// Makes a worker wake the guest, exit, or send a message, which may be invalid.
     pub fn work(&self, input: &mut Input<'_>) {
         let mut workers = lock(&self.workers);
         let Some(last) = workers.len().checked_sub(1) else { return };
@@ -86,15 +87,15 @@ impl Broker {
         };
         let frame = frames::frame(&message, input.bytes(64)).unwrap_or_default();
         let frame = if input.one_in(16) { input.bytes(64) } else { &frame };
-        // SAFETY: the buffer is readable for its length. If the device doesn't read, the bytes are
-        // lost.
+        // SAFETY: the buffer is readable for its length. If the socket is full, because the device
+        // doesn't read, the bytes are dropped.
         unsafe {
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
             libc::send(workers[at].stream.as_raw_fd(), frame.as_ptr().cast(), frame.len(), flags);
         }
     }
 
-    /// Checks that the device keeps its limits.
+    /// Checks that the device hasn't requested more workers than its limits allow.
     pub fn check(&self) {
         let count = lock(&self.workers).len();
         let max = (LIMITS.max_sessions * LIMITS.max_connections) as usize;

@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::sync::Once;
 
-/// The seconds that a child may take.
+/// Maximum run time of a child, in seconds.
 const LIMIT: u32 = 60;
 /// Maximum size of a child's private memory, in bytes.
 const MEMORY: u64 = 4 << 30;
@@ -57,7 +57,7 @@ fn wait(child: libc::pid_t) {
 }
 
 /// Shares the pages of libFuzzer's counters with children. The first and the last page may also
-/// contain other variables, so they stay private.
+/// contain other variables, so they aren't shared.
 #[cfg(fuzzing)]
 fn share_counters() {
     unsafe extern "C" {

@@ -6,11 +6,12 @@ use protocol::structs::{ConditionalStep, Step};
 
 use crate::world::World;
 
-/// The deepest nesting of generated bodies. More than the worker accepts.
+/// The deepest nesting of generated bodies. It exceeds the worker's limit, so that the limit is
+/// tested.
 const DEPTH: usize = 40;
 
-/// Returns an encoded graph with a few nodes. `depth` says how deep it's nested in the bodies of
-/// other graphs.
+/// Returns an encoded graph with a few nodes. `depth` is the number of graphs in whose bodies it is
+/// nested.
 pub fn graph(world: &mut World<'_>, depth: usize) -> Vec<u8> {
     let count = world.input.below(6);
     let mut writer = Writer::new();

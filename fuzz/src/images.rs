@@ -1,5 +1,5 @@
-//! Generates cubins and fatbins that softgpu can load, and reads how much memory a cubin's sections
-//! need at least.
+//! Generates cubins and fatbins that softgpu can load, and computes the minimum amount of memory
+//! that a cubin's sections need.
 
 use crate::input::Input;
 use crate::ptx;
@@ -41,8 +41,9 @@ const NAMES: [&str; 18] = [
     ".nv.capmerc.text.k0",
     "malloc",
 ];
-/// Prefixes of the names of sections that get no memory of the device when a cubin is loaded: code
-/// gets it when a kernel is first used, parameters with each launch, and shared memory never.
+/// Prefixes of the names of sections for which no device memory is allocated when a cubin is
+/// loaded. For code, it is allocated when a kernel is first used, for parameters with each launch,
+/// and for shared memory never.
 const LATER: [&[u8]; 4] = [b".text", b".nv.capmerc.text", b".nv.constant0.", b".nv.shared."];
 const SIZES: [u64; 11] =
     [0, 1, 127, 4096, 65536, 65537, 1 << 18, (1 << 18) + 1, 1 << 20, (8 << 20) + 1, 1 << 26];
@@ -182,7 +183,7 @@ fn size(input: &mut Input<'_>) -> u64 {
     if input.one_in(32) { input.long() } else { input.pick(&SIZES) }
 }
 
-/// Returns a fatbin, and whether all of its entries are PTX.
+/// Returns a fatbin, and true if all of its entries are PTX.
 pub fn fatbin(input: &mut Input<'_>) -> (Vec<u8>, bool) {
     let (mut entries, mut is_ptx) = (vec![], true);
     for _ in 0..=input.below(3) {
@@ -206,9 +207,9 @@ pub fn fatbin(input: &mut Input<'_>) -> (Vec<u8>, bool) {
     (fatbin, is_ptx)
 }
 
-/// Returns how many bytes of device memory a cubin takes at least when it's loaded: the sizes of the
-/// sections that are allocated, as the ELF specification defines it, except for those that get memory
-/// later. Returns 0 if the file's tables aren't complete.
+/// Returns the minimum number of bytes of device memory that loading a cubin takes: the total size
+/// of the sections with the ELF flag SHF_ALLOC, except those for which memory is allocated later
+/// ([`LATER`]). Returns 0 if the file's tables aren't complete.
 pub fn least(file: &[u8]) -> u64 {
     sections(file).unwrap_or_default()
 }
@@ -245,7 +246,7 @@ mod tests {
     #[test]
     fn sections_that_are_allocated_count() {
         let file = include_bytes!("../corpus/cubin/linked");
-        // The section .nv.global.
+        // The file's only section that counts is .nv.global, with 4096 bytes.
         assert_eq!(least(file), 4096);
         assert_eq!(least(&file[..file.len() / 2]), 0);
     }

@@ -34,7 +34,7 @@ impl<'a> Input<'a> {
         self.bytes.arbitrary().unwrap_or(0)
     }
 
-    /// Returns true for one of `n` numbers.
+    /// Returns true with a probability of about 1 in `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 1
     }

@@ -18,7 +18,8 @@ mod fuzzer {
 
     use virtio_cuda_fuzz::Target;
 
-    /// libFuzzer's command line has only libFuzzer's options, so the environment names the target.
+    /// The environment variable with the target's name. libFuzzer's command line can contain only
+    /// libFuzzer's options.
     const VARIABLE: &str = "VIRTIO_CUDA_FUZZ_TARGET";
     static TARGET: OnceLock<&Target> = OnceLock::new();
 
@@ -48,7 +49,7 @@ fn main() {
         return;
     };
     let target = target(&name);
-    // As in a build for fuzzing, a panic on any thread ends the process.
+    // Make a panic on any thread end the process, as in a build for fuzzing.
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);

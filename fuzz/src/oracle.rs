@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::session::Session;
 use crate::softgpu::Softgpu;
 
-/// softgpu's own count of the memory in use.
+/// Observes the number of bytes that softgpu has allocated, according to softgpu itself.
 pub struct Allocated {
     softgpu: Softgpu,
     context_bytes: u64,
@@ -14,7 +14,7 @@ pub struct Allocated {
 }
 
 impl Allocated {
-    /// Begins to observe a session that has just started.
+    /// Starts observing a session that has just started.
     pub fn new(session: &Session) -> Self {
         let (softgpu, context_bytes) = (Softgpu::find(), session.context_bytes());
         let used = softgpu.used(context_bytes).expect("no kernel has run yet");
@@ -28,9 +28,9 @@ impl Allocated {
         self.softgpu.used(self.context_bytes).map(|used| used.saturating_sub(self.before))
     }
 
-    /// Panics if softgpu has allocated more bytes than are charged. `doing` says what the session has
-    /// done. Memory that is being freed may be released from the account between the two readings, so
-    /// only a lasting difference counts.
+    /// Panics if softgpu has allocated more bytes than are charged. `doing` returns a description
+    /// of the session's actions, for the message. Memory that is being freed may be released from
+    /// the account between the two readings, so only a lasting difference counts.
     pub fn check(&self, session: &mut Session, doing: impl FnOnce() -> String) {
         let mut difference = (0, 0);
         for _ in 0..100 {

@@ -1,5 +1,5 @@
-//! Generates PTX text with variables and kernels. Compilers don't write most of it like this, but
-//! the grammar allows it.
+//! Generates PTX text with variables and kernels. Most of the text isn't what compilers would
+//! write, but the grammar permits it.
 
 use std::fmt::Write;
 

@@ -25,7 +25,7 @@ pub fn control(input: &mut Input<'_>, base: u64) -> Vec<u8> {
     damaged(input, request)
 }
 
-/// Returns a request for the command queue, whose response has `room` bytes.
+/// Returns a request for the command queue, for a chain with `room` bytes for the response.
 pub fn command(input: &mut Input<'_>, room: usize) -> Vec<u8> {
     let request = valid_command(input, room);
     damaged(input, request)
@@ -92,7 +92,7 @@ fn valid_command(input: &mut Input<'_>, room: usize) -> Vec<u8> {
     [hdr.as_bytes(), cmd.as_bytes(), &args].concat()
 }
 
-/// Changes a request a little, or not at all.
+/// Damages a request by changing a few of its bytes, or returns it unchanged.
 fn damaged(input: &mut Input<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     match input.below(16) {
         1 => bytes.truncate(input.below(bytes.len() + 1)),

@@ -1,5 +1,5 @@
-//! A worker's session on softgpu, which takes the place of the ring reader, the device process, and
-//! the broker.
+//! A worker's session on softgpu. This module replaces the ring reader, the device process, and the
+//! broker.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,12 +25,12 @@ use vhost_cuda_worker::waker::Waker;
 
 use crate::softgpu::{Softgpu, library};
 
-/// The longest reply, with its header.
+/// Maximum length of a reply including its header, in bytes.
 const REPLY: usize = 64 << 10;
 
 /// One VM's account of device memory, as the broker keeps it.
 pub struct Account {
-    /// memory.max.
+    /// The VM's memory.max, in bytes.
     max: u64,
     used: u64,
     /// For each piece of shared memory, its size and the number of times that the session has it
@@ -81,7 +81,7 @@ impl Account {
     }
 }
 
-/// The replies that the guest waits for.
+/// The replies for which the guest is waiting.
 #[derive(Default)]
 struct Replies {
     replies: Mutex<HashMap<u64, Vec<u8>>>,
@@ -103,7 +103,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A reply's CUresult and its encoded outputs.
 pub type Answer = (u32, Vec<u8>);
 
-/// A session with its guest.
+/// A worker's session, and a simulated guest process.
 pub struct Session {
     executor: Box<dyn Executor>,
     surroundings: Surroundings,
@@ -114,8 +114,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts a session of a VM that can use `max` bytes of device memory besides the session's first
-    /// context. A process can have only one.
+    /// Starts a session of a VM that can use `max` bytes of device memory besides the session's
+    /// first context. A process can have only one session.
     pub fn start(max: u64) -> Self {
         reserve_pinned_window().expect("the window for pinned memory is free");
         let prepare = Prepare { mps: false, context: true };
@@ -143,8 +143,8 @@ impl Session {
         Self { executor, surroundings, replies, posted, account, last }
     }
 
-    /// Attaches a region of new pages, and returns a file with these pages. A ring region consists of
-    /// the arena alone.
+    /// Attaches a region of new pages, and returns a file with these pages. For a ring region, the
+    /// pages contain only the arena, because there is no ring.
     pub fn attach(&mut self, id: u32, kind: RegionKind, vaddr: u64, len: u64) -> File {
         let file = memory(len);
         let piece = Piece { file: file.as_fd(), offset: 0, len };
@@ -175,7 +175,7 @@ impl Session {
         self.wait(number, patience)
     }
 
-    /// Begins to execute a command, given by the number of its call, the guest's thread, and the
+    /// Begins to execute a command, given by the call's number, the guest's thread, and the current
     /// context. Returns the number of the request.
     pub fn submit(&mut self, (opcode, thread, ctx): (u32, u32, ContextId), args: &[u8]) -> u64 {
         self.last += 1;
@@ -217,7 +217,8 @@ impl Session {
     }
 }
 
-/// Starts a thread that keeps the account.
+/// Starts a thread that answers the worker's requests about memory as the broker does, and updates
+/// the account.
 fn ledger(account: &Arc<Mutex<Account>>, gate: &GateEnd) -> LedgerClient {
     let (ours, theirs) = seqpacket::pair().expect("a socket pair");
     let account = account.clone();
@@ -232,7 +233,8 @@ fn ledger(account: &Arc<Mutex<Account>>, gate: &GateEnd) -> LedgerClient {
     LedgerClient::new(ours, gate.page.clone(), None).expect("a thread")
 }
 
-/// Starts a thread that answers requests as the device process does.
+/// Starts a thread that answers the worker's requests about exports and imports as the device
+/// process does.
 fn exchange() -> Exchange {
     let (ours, theirs) = seqpacket::stream_pair().expect("a socket pair");
     let exchange = Exchange::new(Arc::new(Mutex::new(ours)));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 type Context = *mut c_void;
 
-/// The first device.
+/// CUDA's ordinal of the first device.
 const DEVICE: c_int = 0;
 
 /// Returns the path of softgpu's library, which is built next to this program.
@@ -77,16 +77,17 @@ fn symbol(handle: *mut c_void, name: &CStr) -> *mut c_void {
     found
 }
 
-/// The errors of a kernel after which every call in its context fails: CUDA_ERROR_ILLEGAL_ADDRESS,
-/// CUDA_ERROR_LAUNCH_TIMEOUT, and CUDA_ERROR_HARDWARE_STACK_ERROR to CUDA_ERROR_LAUNCH_FAILED.
+/// Returns true for errors of a kernel after which every call in its context fails:
+/// CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT, and CUDA_ERROR_HARDWARE_STACK_ERROR to
+/// CUDA_ERROR_LAUNCH_FAILED.
 fn fails_context(error: c_int) -> bool {
     matches!(error, 700 | 702 | 714..=719)
 }
 
 impl Softgpu {
     /// Returns the bytes of device memory that are in use. The primary context, which takes
-    /// `context_bytes`, doesn't count unless it's active. Returns `None` if a kernel's error has made
-    /// it fail.
+    /// `context_bytes`, doesn't count unless it's active. Returns `None` if a kernel's error has
+    /// made the primary context fail.
     pub fn used(&self, context_bytes: u64) -> Option<u64> {
         let (mut flags, mut active) = (0, 0);
         // SAFETY: the pointers are to local variables.
@@ -121,8 +122,8 @@ impl Softgpu {
         })
     }
 
-    /// Calls `body` while the primary context is current. Afterwards, the same context is current as
-    /// before, because the worker remembers which one it has set on this thread.
+    /// Calls `body` while the primary context is current. Afterwards, restores the previous current
+    /// context, because the worker remembers which context it has made current on this thread.
     fn within_primary<T>(&self, body: impl FnOnce() -> T) -> T {
         let mut context = std::ptr::null_mut();
         // SAFETY: the pointers are to a local variable or null, and the context is retained while it

@@ -1,5 +1,6 @@
-//! Generates the calls of a program that makes the driver take memory in each context: with limits,
-//! modules, launches, graphs, and streams. Most of the calls are valid.
+//! Generates the calls of a program that makes the driver take memory in each context: by setting
+//! limits, loading modules, launching kernels, instantiating graphs, and creating streams. Most of
+//! the calls are valid.
 
 use protocol::calls::*;
 use protocol::codec::{Array, Call, Writer};
@@ -10,7 +11,7 @@ use protocol::structs::*;
 use crate::arguments::encoded;
 use crate::input::Input;
 
-/// The names of the kernels, with their bytes of local memory and of parameters.
+/// The kernels' names, each with the bytes of its local memory and of its parameters.
 const KERNELS: [(&str, u32, u32); 6] = [
     ("none", 0, 0),
     ("little", 1024, 8),
@@ -19,14 +20,14 @@ const KERNELS: [(&str, u32, u32); 6] = [
     ("most", 256 << 10, 0),
     ("long", 0, 4000),
 ];
-/// The values of limits, in bytes or in launches.
+/// The values to which context limits are set, in bytes or in numbers of launches.
 const LIMITS: [usize; 9] = [0, 1, 512, 1024, 4 << 10, 32 << 10, 256 << 10, 1 << 20, usize::MAX];
-/// The calls refer to this many objects of each kind.
+/// Number of objects of each kind that the calls use.
 const OBJECTS: usize = 3;
-/// The calls refer to this many functions.
+/// Number of functions that the calls use.
 const FUNCTIONS: usize = KERNELS.len() + 2;
 
-/// A call in a context.
+/// A generated call, and the context in which it is made.
 pub struct Made {
     pub name: &'static str,
     pub opcode: u32,
@@ -38,7 +39,8 @@ fn made<'a, C: Call<'a>>(context: ContextId, call: &C) -> Made {
     Made { name: C::NAME, opcode: C::OPCODE, context, args: encoded(call) }
 }
 
-/// The PTX text of a module that contains all kernels. Its kernels call malloc if it has a heap.
+/// Returns the PTX text of a module that contains all kernels. If `has_heap` is true, its kernels
+/// call malloc.
 fn image(variables: u32, has_heap: bool) -> Vec<u8> {
     let mut text = String::from(".version 7.0\n.target sm_70\n.address_size 64\n");
     if has_heap {
@@ -79,7 +81,7 @@ pub fn first_calls() -> Vec<Made> {
     calls
 }
 
-/// Returns the calls that end everything.
+/// Returns the calls that end every run: they release all objects and contexts.
 pub fn last_calls() -> Vec<Made> {
     let contexts = (0..OBJECTS as u64).map(|number| ContextId(FIRST_ID + number));
     let ends = contexts.flat_map(|ctx| {
@@ -94,10 +96,10 @@ fn load(module: ModuleId, image: &[u8]) -> VcudaModuleLoad<'_> {
     VcudaModuleLoad { module, blob, image, options, log_max: 0 }
 }
 
-/// Generates calls.
+/// Generates calls from a fuzzer's bytes.
 pub struct Workload<'a> {
     pub input: Input<'a>,
-    /// The handle of a value for conditional nodes.
+    /// The handle of the value that conditional nodes test.
     pub value: u64,
 }
 
@@ -264,7 +266,7 @@ impl Workload<'_> {
         KernelStep { f, grid: one, block: one, shared: 0, params: &[], attributes }
     }
 
-    /// Returns an encoded graph of kernels, one after the other.
+    /// Returns an encoded graph of kernels, each of which depends on the previous one.
     fn nodes(&mut self, is_conditional: bool) -> Vec<u8> {
         let (mut writer, count) = (Writer::new(), self.input.pick(&[1, 1, 1, 2, 3, 150, 1200]));
         writer.word(count);

@@ -9,11 +9,11 @@ use crate::input::Input;
 pub struct World<'a> {
     /// The fuzzer's bytes.
     pub input: Input<'a>,
-    /// Addresses that calls have returned, and those of registered memory.
+    /// Addresses that calls have returned, and addresses of registered memory.
     pub addresses: Vec<u64>,
 }
 
-/// A type of arguments.
+/// A type whose values can be generated as arguments.
 pub trait Generate {
     /// Generates a value for the argument with this name.
     fn generate(world: &mut World<'_>, name: &str) -> Self;
@@ -25,7 +25,7 @@ impl World<'_> {
         T::generate(self, name)
     }
 
-    /// Returns an address, most likely near one that the session knows.
+    /// Returns an address, usually near one in `addresses`.
     pub fn address(&mut self) -> u64 {
         let offset = self.input.pick(&[0, 0, 0, 4, 8, 1, 256, 4096, 0x20_0000, u64::MAX]);
         let base = match self.input.below(8) {

@@ -22,7 +22,8 @@ fn every_target_accepts_its_inputs() {
             .collect();
         inputs.sort();
         assert!(!inputs.is_empty(), "{} is empty", folder.display());
-        // A target can take over its process, so each has its own.
+        // Run each target in its own process, because an input can take over the process of its
+        // target.
         let temporary = tempfile::tempdir().unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_virtio-cuda-fuzz"))
             .env("TMPDIR", temporary.path())

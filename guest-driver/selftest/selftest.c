@@ -152,7 +152,10 @@ static int alloc(int fd, uint64_t vaddr, uint64_t len,
 	return ioctl(fd, VIRTIO_CUDA_IOC_ALLOC, out);
 }
 
-/* Retries ALLOC until other sessions' memory is free, for up to ten seconds. */
+/*
+ * Retries ALLOC for up to ten seconds, until the memory of other sessions has
+ * been freed.
+ */
 static bool alloc_within(int fd, uint64_t vaddr, uint64_t len,
 			 struct virtio_cuda_ioc_alloc *out)
 {
@@ -286,7 +289,10 @@ static void test_map(void)
 	if (fd1 < 0 || fd2 < 0)
 		return;
 	check(p1.session != p2.session, "two files have different session ids");
-	/* Check only the end of the arena, because the worker may write to the rest. */
+	/*
+	 * Check only the end of the arena, because the worker may write to the
+	 * rest of the region.
+	 */
 	check(zero(ring1 + RING_REGION - 4096, 4096), "new pages are zeroed");
 	memset(ring1 + RING_REGION - 4096, 0x5a, 4096);
 	check(zero(ring2 + RING_REGION - 4096, 4096),
@@ -313,7 +319,10 @@ static void test_map(void)
 	check(release(fd2, a.region) == -1 && errno == EINVAL,
 	      "another file can't release the region");
 
-	/* Drop a mapped page of the ring and touch it again. */
+	/*
+	 * Drop a mapped page of the ring and access it again, which causes a
+	 * fault.
+	 */
 	madvise(ring1 + RING_REGION - 4096, 4096, MADV_DONTNEED);
 	check(ring1[RING_REGION - 1] == 0x5a,
 	      "a dropped page keeps its contents");
@@ -799,7 +808,7 @@ static void test_withheld(void)
 	pin.args.len = 4096;
 	pthread_create(&thread, NULL, pin_and_wait, &pin);
 	check(poll(&fault, 1, -1) == 1, "PIN waits for the page");
-	/* This ends the session. */
+	/* Unmapping the ring ends the session. */
 	munmap(ring, RING_REGION);
 	check(alloc_within(other, PINNED_WINDOW, 12 * MIB, &a),
 	      "a session's memory is freed while a PIN waits for a page");

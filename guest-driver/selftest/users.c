@@ -58,7 +58,10 @@ struct request {
 	unsigned long value;
 };
 
-/* A process that makes requests as a user, with one file at a time. */
+/*
+ * A child process that makes requests as a certain user. It has one file open
+ * at a time.
+ */
 struct process {
 	pid_t pid;
 	int requests;
@@ -95,8 +98,8 @@ static int answer(const struct request *request, int *fd)
 		return start(fd);
 	case ALLOC:
 		/*
-		 * Release large memory at once. Smaller memory stays, for the
-		 * tests of totals.
+		 * Release large regions immediately. Keep smaller ones, because
+		 * some tests check the total size.
 		 */
 		if (ioctl(*fd, VIRTIO_CUDA_IOC_ALLOC, &a))
 			return errno;
@@ -138,7 +141,7 @@ static struct process run_as(uid_t uid)
 	exit(0);
 }
 
-/* Returns an error number, or 0. */
+/* Makes a process carry out a command. Returns 0 or an error number. */
 static int ask(struct process *process, enum command command,
 	       unsigned long value)
 {
@@ -163,8 +166,8 @@ static void end(struct process *process)
 }
 
 /*
- * Retries START while the user has too many sessions. Ending one takes a
- * moment.
+ * Retries START while the user has too many sessions. A session that has been
+ * closed counts until it has ended.
  */
 static int start_soon(struct process *process)
 {
@@ -194,7 +197,10 @@ static void test_sessions(void)
 	struct process first = run_as(1001), again = run_as(1001);
 	struct process other = run_as(1002), root = run_as(0);
 
-	/* 1% of the device's maximum, rounded up, is one session. */
+	/*
+	 * Allow each user 1% of the device's maximum number of sessions, which
+	 * is one session after rounding up.
+	 */
 	set("user_share", "1");
 	check(!ask(&first, START, 0), "a user starts a session");
 	check(ask(&again, START, 0) == EDQUOT,

@@ -24,7 +24,8 @@ macro_rules! enumerations {
 }
 enumerations!(nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t, nvmlSamplingType_t);
 
-/// A pointer through which an entry point stores a result, or reads a value and replaces it.
+/// A pointer through which an entry point stores a result, or from which it reads a value that it
+/// then replaces.
 pub struct Out<T>(*mut T);
 
 impl<T> Arg for Out<T> {
@@ -81,7 +82,8 @@ impl<T: Copy> Out<T> {
     }
 }
 
-/// An array in which an entry point stores results, or reads values and replaces them.
+/// An array in which an entry point stores results, or from which it reads values that it then
+/// replaces.
 pub struct OutArray<T> {
     first: *mut T,
     len: usize,
@@ -107,7 +109,8 @@ impl<T: Copy> OutArray<T> {
 
     fn element(&self, index: usize) -> NvmlResult<*mut T> {
         match !self.first.is_null() && index < self.len {
-            // SAFETY: the array has this element, as promised to `array`.
+            // SAFETY: the index is less than the length, so the element is in the array, as
+            // promised to `array`.
             true => Ok(unsafe { self.first.add(index) }),
             false => Err(NvmlError::INVALID_ARGUMENT),
         }
@@ -162,7 +165,8 @@ impl Buffer {
         if text.len() >= length as usize {
             return Err(NvmlError::INSUFFICIENT_SIZE);
         }
-        // SAFETY: the buffer is longer than the text, as the caller promises.
+        // SAFETY: the buffer is valid for `length` bytes, as the caller promises, and the text with
+        // its zero byte fits, as checked above.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr().cast(), self.0, text.len());
             self.0.add(text.len()).write(0);

@@ -19,7 +19,7 @@ struct State {
     /// transport.
     process: u32,
     transport: Box<dyn Transport>,
-    /// The device's reply at init, which is used for facts that don't change.
+    /// The device's reply at init, which is used for facts about GPUs that don't change.
     first: Snapshot,
 }
 
@@ -116,8 +116,8 @@ pub fn shutdown() -> NvmlResult {
 }
 
 /// Leaks the parent's state in a child after fork. In the child, the parent's descriptors may
-/// already be closed and its mappings unmapped, and their numbers and addresses may be in use
-/// again. Dropping the state could then close or unmap something else.
+/// already be closed and its mappings unmapped, and their numbers and addresses may have been
+/// reused. In that case, dropping the state would close other descriptors or unmap other memory.
 fn leave_to_parent(state: State) {
     std::mem::forget(state);
 }

@@ -1,4 +1,4 @@
-//! The names that a libnvidia-ml.so.1 exports.
+//! The names of all symbols that NVIDIA's libnvidia-ml.so.1 exports.
 
 use crate::generated::symbols::ALL;
 

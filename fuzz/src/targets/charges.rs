@@ -1,6 +1,6 @@
-//! Makes calls that cause the driver to take memory for a context, in a worker's session on softgpu,
-//! in a child process for each run. After each step, the session's account covers what softgpu has
-//! allocated. In the end, both are empty.
+//! Makes calls that cause the driver to take memory for a context, in a worker's session on
+//! softgpu, in a child process for each run. After each step, softgpu must not have allocated more
+//! memory than the session's account is charged for. At the end, both must be 0.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::session::{Answer, Session};
 use crate::softgpu;
 use crate::workload::{Made, Workload, first_calls, last_calls};
 
-/// The most calls in one run.
+/// Maximum number of calls in one run.
 const MAX_CALLS: usize = 60;
-/// Maximum number of concurrent calls. Each is made by another thread of the guest.
+/// Maximum number of concurrent calls. Each of them is made by a different guest thread.
 const THREADS: u32 = 4;
-/// How long a call may take. None of the calls waits for another one.
+/// How long a call may take. No call waits for another call.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The VM's quota of device memory, for each CPU of this machine: softgpu has one multiprocessor
-/// per CPU, and contexts take memory for each multiprocessor.
+/// The VM's quota of device memory, in bytes for each CPU of this machine, because softgpu has one
+/// multiprocessor per CPU, and contexts take memory for each multiprocessor.
 const QUOTA: u64 = 512 << 20;
-/// CUDA_ERROR_OUT_OF_MEMORY.
+/// The value of CUDA_ERROR_OUT_OF_MEMORY.
 const OUT_OF_MEMORY: u32 = 2;
 
 fn quota() -> u64 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u64) * QUOTA
 }
 
-/// Makes the device's memory larger than the VM's. Called before any thread starts.
+/// Makes softgpu's device memory larger than the VM's quota. Called before any thread starts.
 pub fn prepare() {
     let memory = (8 * quota()).to_string();
     softgpu::prepare(&memory);
@@ -73,17 +73,17 @@ pub fn run(bytes: &[u8]) {
     });
 }
 
-/// The calls of a run.
+/// The state of a run.
 struct Run {
     allocated: Allocated,
     /// The calls that have begun and not finished.
     waiting: Vec<(u64, &'static str)>,
-    /// The steps that the session has taken, for messages.
+    /// A description of the steps of the run so far, for messages.
     made: String,
 }
 
 impl Run {
-    /// Begins a call, as a guest thread that has no other call in progress.
+    /// Begins a call on a guest thread that has no other call in progress.
     fn begin(&mut self, session: &mut Session, call: &Made) {
         let Made { name, opcode, context, args } = call;
         let thread = 1 + self.waiting.len() as u32;
@@ -92,8 +92,8 @@ impl Run {
         self.waiting.push((session.submit((*opcode, thread, *context), args), name));
     }
 
-    /// Waits for the calls that have begun, and then compares the account with the memory that is
-    /// allocated.
+    /// Waits for the calls that have begun, and then compares the account with the memory that
+    /// softgpu has allocated.
     fn finish(&mut self, session: &mut Session) -> Vec<Answer> {
         let mut answers = Vec::new();
         for (number, name) in self.waiting.drain(..) {

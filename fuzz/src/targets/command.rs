@@ -1,6 +1,6 @@
-//! Makes calls in a worker's session on softgpu, in a child process for each run. Nothing that a
-//! guest calls may end the worker, and the session's account always covers what softgpu has
-//! allocated.
+//! Makes calls in a worker's session on softgpu, in a child process for each run. No call by a
+//! guest may end the worker, and softgpu must never have allocated more memory than the session's
+//! account is charged for.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -21,20 +21,20 @@ use crate::session::{Answer, Session};
 use crate::softgpu;
 use crate::world::World;
 
-/// The device memory that the VM may use besides a context.
+/// The device memory that the VM may use in addition to a context, in bytes.
 pub const QUOTA: u64 = 64 << 20;
-/// The most calls in one run.
+/// Maximum number of calls in one run.
 const MAX_CALLS: usize = 40;
-/// How long the guest waits for a reply. A guest can wait for itself, for example if a stream waits
-/// for a value, so the end of this time isn't an error.
+/// How long the guest waits for a reply. It isn't an error if no reply arrives in this time,
+/// because a guest can make a call wait forever, for example if a stream waits for a value.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// How long the guest waits for a reply to the first calls, which don't wait for anything.
+/// How long the guest waits for a reply to each of the first calls, which can't block.
 const LONG: Duration = Duration::from_secs(60);
 const FIRST: u64 = FIRST_ID;
 const CONTEXT: ContextId = ContextId(FIRST);
 const THREAD: u32 = 5;
 const MIB: u64 = 1 << 20;
-/// The address of pages of the guest program.
+/// The guest address of the USER region.
 const USER: u64 = 0x10_0000_0000;
 
 const PTX: &[u8] = br"
@@ -67,7 +67,7 @@ pub fn run(bytes: &[u8]) {
     run_calls(bytes, &CALLS.iter().collect::<Vec<_>>());
 }
 
-/// Makes calls that have to do with graphs.
+/// Makes calls that involve graphs.
 pub fn run_graphs(bytes: &[u8]) {
     let names = ["Graph", "CuMemAllocV2", "Values", "VcudaPing"];
     let of_graphs = |call: &&AnyCall| names.iter().any(|name| call.name.contains(name));
@@ -107,17 +107,18 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
     });
 }
 
-/// Writes to the arena, where completion words and copies in transit are, as a guest can at any time.
+/// Writes to the arena, which contains completion words and staged copies. A guest can do that at
+/// any time.
 fn forge(arena: &File, world: &mut World<'_>) {
     let at = world.size() & !7;
     let word = world.small();
-    // Past the arena's end, the guest has no memory.
+    // Skip addresses past the end of the arena, where the guest has no memory.
     if at < MIB {
         arena.write_all_at(&word.to_le_bytes(), at).expect("the arena can be written");
     }
 }
 
-/// Remembers addresses of device memory.
+/// Remembers the addresses of device memory in a reply, as arguments for later calls.
 fn learn(world: &mut World<'_>, (_, outputs): &Answer) {
     let words = outputs.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
     world.addresses.extend(words.filter(|word| DEVICE.contains(word)).take(4));
@@ -131,7 +132,7 @@ fn good<'a, C: Call<'a>>(session: &mut Session, world: &mut World<'_>, call: &C)
     learn(world, &answer);
 }
 
-/// Creates one object of each common kind, all with the first id.
+/// Creates one object of each common kind, each with the first id of its kind.
 fn begin<'a>(session: &mut Session, input: Input<'a>) -> World<'a> {
     let mut world = World { input, addresses: vec![PINNED.start, USER] };
     session.attach(1, RegionKind::Pinned, PINNED.start, MIB);

@@ -1,4 +1,5 @@
-//! Sends bytes to the control API's server. It must answer or close the connection, and never fail.
+//! Sends bytes to the control API's server. The server must answer or close the connection, and
+//! must never panic or hang.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -66,7 +67,8 @@ fn request(input: &mut Input<'_>) -> Vec<u8> {
     [head.as_bytes(), &body].concat()
 }
 
-/// The first byte chooses between raw bytes and built requests.
+/// Runs the target. The first byte determines whether the other bytes are sent unchanged, or
+/// requests are built from them.
 pub fn run(bytes: &[u8]) {
     let Some(server) = SERVER.get() else { return };
     let mut input = Input::new(bytes);
@@ -89,14 +91,14 @@ fn check(stream: &mut UnixStream, sent: &[u8]) {
         match stream.read(&mut part) {
             Ok(0) => break,
             Ok(count) => text.extend(&part[..count]),
-            // libFuzzer's timer.
+            // A signal of libFuzzer's timer interrupted the read.
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
             Err(error) => {
                 panic!("no answer and no end: {error}: {:?}", String::from_utf8_lossy(sent))
             }
         }
-        // A stream of events has no end.
+        // Stop reading at a stream of events, because it doesn't end.
         if text.windows(EVENTS.len()).any(|at| at == EVENTS) {
             break;
         }
@@ -107,5 +109,5 @@ fn check(stream: &mut UnixStream, sent: &[u8]) {
     assert!(known && !failed, "{:?} answered {:?}", String::from_utf8_lossy(sent), said());
 }
 
-/// A part of the head of a response that contains events.
+/// The content type in the head of a response that streams events.
 const EVENTS: &[u8] = b"application/x-ndjson";

@@ -1,5 +1,5 @@
 //! Sends requests, commands and messages from workers to the device process's state machine. Every
-//! chain must be answered exactly once, and only workers that run may get messages.
+//! chain must be answered exactly once, and only running workers may be sent messages.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,8 @@ const LIMITS: Limits = Limits {
 };
 /// The size of guest memory, which begins at address 0.
 const MEMORY: u64 = 16 << 20;
-/// An upper bound for the chains without an answer: HELLOs, queries, and sessions' requests may
-/// wait, and each of them takes at least a few bytes of the input.
+/// Upper bound on the number of unanswered chains. HELLOs, queries, and sessions' requests may wait
+/// for an answer, and each of them takes at least a few bytes of the input.
 const MAX_OPEN: usize = 1 << 16;
 
 struct Pages;
@@ -44,12 +44,13 @@ impl GuestPages for Pages {
 struct World {
     machine: Machine,
     last: ChainId,
-    /// The chains without an answer, and how many bytes an answer may have.
+    /// The unanswered chains, each with the maximum number of bytes of its answer.
     open: HashMap<ChainId, usize>,
-    /// The workers that the machine has asked for, and whether it has asked for their end.
+    /// The workers that the machine has requested, and for each of them, whether the machine has
+    /// requested its end.
     workers: HashMap<RequestId, bool>,
     queries: Vec<RequestId>,
-    /// The requests that workers haven't answered.
+    /// The requests that workers have received and not answered.
     waiting: Vec<(RequestId, DeviceToWorker)>,
 }
 
@@ -90,7 +91,8 @@ impl World {
                 }
                 Effect::Refused => {}
                 Effect::End { request } | Effect::Abort { request, .. } => {
-                    // The broker ignores the end of a worker that is ending already.
+                    // The machine may request the end of a worker several times; the broker ignores
+                    // later requests.
                     *self.workers.get_mut(&request).expect("it ends what it started") = true;
                 }
                 Effect::Send { request, message, .. } => {
@@ -209,7 +211,7 @@ pub fn run(bytes: &[u8]) {
     finish(world);
 }
 
-/// Ends everything. Then every chain must have an answer.
+/// Ends all sessions and workers, and checks that every chain has been answered.
 fn finish(mut world: World) {
     world.machine.end_all(Abort::Disconnected);
     world.settle();

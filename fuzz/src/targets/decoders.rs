@@ -1,5 +1,6 @@
-//! Decodes bytes as the arguments and the reply of every call, and as the other structures that guest
-//! and host exchange. Whatever decodes must encode to bytes that decode to the same value.
+//! Decodes bytes as the arguments and the reply of every call, and as the other structures that
+//! guest and host exchange. If decoding succeeds, encoding the value must result in bytes that
+//! decode to the same value.
 
 use protocol::calls::*;
 use protocol::codec::{Answer, Call, DecodeError, Names, Reader, Writer};
@@ -39,7 +40,7 @@ fn whole_graph(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
 
 /// Reads the bodies of a conditional node, which need not be valid graphs.
 fn bodies(step: &ConditionalStep<'_>) -> Result<(), DecodeError> {
-    // A guest may claim any number of bodies.
+    // Limit the number of bodies that are read, because a guest may claim any number.
     let mut count = 0;
     let read = graph::decode_bodies(step, |_, body| {
         count += 1;
@@ -75,7 +76,7 @@ macro_rules! decoders {
 }
 protocol::each_call!(decoders);
 
-/// The first two bytes choose the decoder.
+/// Runs the target. The first two bytes select the decoder.
 pub fn run(bytes: &[u8]) {
     let Some((number, bytes)) = bytes.split_first_chunk() else { return };
     let recode = DECODERS[usize::from(u16::from_le_bytes(*number)) % DECODERS.len()];

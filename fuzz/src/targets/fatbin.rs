@@ -1,8 +1,9 @@
-//! Reads bytes as a fatbin and as an image of unknown length, with limits on the decompressed size.
+//! Parses bytes as a fatbin and as an image of unknown length, with limits on the decompressed
+//! size.
 
 use cuda_api::fatbin::{Decompressor, Fatbin, prefix};
 
-/// The most bytes that an entry may decompress to.
+/// Maximum number of bytes to which an entry may decompress.
 const LIMIT: usize = 1 << 20;
 
 pub fn run(bytes: &[u8]) {

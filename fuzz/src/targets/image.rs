@@ -1,9 +1,9 @@
 //! Loads images in a worker's session on softgpu: cubins, fatbins, and PTX text. The session's
-//! account must cover the memory that an image takes on a GPU, and be empty again after the image
-//! has been unloaded. For PTX text, that's the memory that softgpu has allocated. For a cubin, it's
-//! at least the size of the sections in the file, to which softgpu gives no memory, because it
-//! can't execute machine code. Instead, it takes the module's PTX text from a section that NVIDIA's
-//! cubins don't have.
+//! account must cover the memory that an image takes on a GPU, and nothing may be charged any more
+//! after the image has been unloaded. For PTX text, the memory that an image takes is the memory
+//! that softgpu has allocated. For a cubin, it is at least the size of the sections in the file.
+//! softgpu allocates no memory for these sections, because it can't execute machine code. Instead,
+//! it uses PTX text from an additional section, which NVIDIA's cubins don't have.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::targets::command;
 const CONTEXT: ContextId = ContextId(FIRST_ID);
 const MODULE: ModuleId = ModuleId(FIRST_ID);
 const FUNCTION: FunctionId = FunctionId(FIRST_ID);
-/// The worker charges for a context's modules only the bytes beyond this number.
+/// Bytes of a context's modules that the worker doesn't charge for.
 const FREE_MODULES: u64 = 256 << 10;
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -84,16 +84,16 @@ impl Loader {
         self.allocated.check(&mut self.session, text);
     }
 
-    /// Returns the bytes that are charged besides the context.
+    /// Returns the bytes that are charged in addition to the context.
     fn charged(&self) -> u64 {
         self.session.account().used() - self.session.context_bytes()
     }
 }
 
-/// The device memory that an image takes.
+/// The expected device memory of an image.
 #[derive(Clone, Copy)]
 enum Takes {
-    /// What softgpu has allocated.
+    /// The memory that softgpu has allocated.
     AsAllocated,
     /// At least this many bytes of a GPU's memory. softgpu may allocate less.
     AtLeast(u64),
@@ -106,7 +106,8 @@ fn load(image: &[u8], takes: Takes) {
     });
 }
 
-/// Loads a generated cubin. If the bytes begin like a cubin, they are the cubin instead.
+/// Loads a generated cubin. If the bytes begin with a cubin's header, loads the bytes themselves as
+/// the cubin.
 pub fn run_cubin(bytes: &[u8]) {
     let cubin = match bytes.starts_with(&ELF_MAGIC) {
         true => bytes.to_vec(),
@@ -121,7 +122,7 @@ pub fn run_fatbin(bytes: &[u8]) {
     load(&fatbin, if is_ptx { Takes::AsAllocated } else { Takes::AtLeast(0) });
 }
 
-/// Loads generated PTX text. If the first byte is 1, the text is the rest of the bytes instead.
+/// Loads generated PTX text. If the first byte is 1, loads the remaining bytes as the text.
 pub fn run_ptx(bytes: &[u8]) {
     let text = match bytes {
         [1, text @ ..] => text.to_vec(),

@@ -1,5 +1,6 @@
-//! Sends the requests of hostile workers to the ledger, and forges their credit, as the broker handles
-//! both. No account is ever beyond its limit or inconsistent, and no other VM's account changes.
+//! Sends the requests of compromised workers to the ledger, in the same way as the broker, and
+//! forges the workers' credit words. No account may ever exceed its limit or be inconsistent, and
+//! no other VM's account may change.
 
 use memory_ledger::{CREDIT, Charge, Credit, GpuId, Kinds, Ledger, Quota, VmId, WorkerId};
 
@@ -8,7 +9,7 @@ use crate::input::Input;
 const MAX: u64 = 1 << 40;
 const PIECE: u64 = 2 << 20;
 const GPU: GpuId = GpuId(0);
-/// Workers 0 to 2 are of the first VM, worker 3 of the second.
+/// The VM of each worker: workers 0 to 2 belong to the first VM, and worker 3 to the second.
 const WORKERS: [VmId; 4] = [VmId(1), VmId(1), VmId(1), VmId(2)];
 const MAX_STEPS: usize = 1000;
 
@@ -16,7 +17,7 @@ fn state(ledger: &Ledger, vm: VmId) -> (u64, Kinds) {
     ledger.account(vm, GPU).map_or((0, Kinds::default()), |account| (account.used, account.kinds))
 }
 
-/// Withdraws all credit of a VM, as before a refusal.
+/// Withdraws all credit of a VM's workers, as the broker does before it refuses a request.
 fn recall(ledger: &mut Ledger, credits: &[Credit; 4], vm: VmId) {
     for (worker, credit) in (0..).zip(credits) {
         if WORKERS[worker as usize] == vm {
@@ -25,7 +26,7 @@ fn recall(ledger: &mut Ledger, credits: &[Credit; 4], vm: VmId) {
     }
 }
 
-/// Gives a worker the credit that it should have.
+/// Adjusts a worker's credit to the intended amount, as the broker does.
 fn grant(ledger: &mut Ledger, credit: &Credit, worker: WorkerId) {
     ledger.withdraw(worker, 0, credit.take_excess());
     let more = ledger.advance(worker, 0, CREDIT.saturating_sub(credit.bytes()), PIECE);
@@ -69,7 +70,7 @@ pub fn run(bytes: &[u8]) {
             4 => drop(ledger.join(worker, device, share)),
             5 => drop(ledger.leave(worker, device, share)),
             6 => {
-                // The worker writes any value into its word.
+                // The worker forges its credit: it writes an arbitrary value into its word.
                 credit.withdraw();
                 credit.add(amount & !7);
             }

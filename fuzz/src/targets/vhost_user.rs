@@ -1,5 +1,6 @@
-//! Connects to the device as a front end, and sends vhost-user messages, contents of queues, and
-//! messages of a worker. The device must end the connection or answer, and serve the next front end.
+//! Connects to the device as a front end, and sends vhost-user messages, contents of queues, and a
+//! worker's messages. The device must answer or close the connection, and must be able to serve the
+//! next front end.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +18,7 @@ use crate::broker::Broker;
 use crate::input::Input;
 use crate::requests;
 
-/// The guest's memory: its address and size.
+/// Guest-physical address of the guest's memory. The next constant is its size.
 const BASE: u64 = 0x4000_0000;
 const BYTES: u64 = 1 << 20;
 /// The number of entries of each queue.
@@ -41,7 +42,8 @@ const REM_MEM_REG: u32 = 38;
 const SET_VRING_ENABLE: u32 = 18;
 const GET_CONFIG: u32 = 24;
 
-/// How long the device may take for one front end. Much longer than it takes on a loaded machine.
+/// How long the device may take for one front end. This is much longer than it takes, even on a
+/// loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 static BROKER: OnceLock<Broker> = OnceLock::new();
@@ -50,7 +52,7 @@ pub fn prepare() {
     BROKER.get_or_init(|| Broker::start().expect("the device starts"));
 }
 
-/// A front end with its guest.
+/// A front end, and the memory and queues of its guest.
 struct FrontEnd {
     stream: UnixStream,
     memory: File,
@@ -73,7 +75,7 @@ impl FrontEnd {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(body);
-        // The device may have closed the connection.
+        // Ignore errors, because the device may have closed the connection.
         let _ = self.stream.send_with_fds(&[&bytes[..]], fds);
     }
 
@@ -124,7 +126,7 @@ impl FrontEnd {
             match self.stream.read(&mut part) {
                 Ok(0) => return,
                 Ok(_) => {}
-                // libFuzzer's timer.
+                // A signal of libFuzzer's timer interrupted the read.
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return,
                 Err(error) => panic!("the device keeps the connection: {error}"),

@@ -1,4 +1,4 @@
-//! The entry point that returns many values, each with a number of its own.
+//! The entry point that returns several values (fields), each identified by a number.
 
 use super::{entries, links};
 use crate::args::Out;
@@ -7,7 +7,8 @@ use crate::generated::sys::*;
 use crate::state::{self, Handle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the value of a field. NCCL reads the state of NVLinks as a field.
+/// Returns the value of a field. Supports the fields for NVLinks, because NCCL reads their state as
+/// a field.
 fn field(device: Handle, id: u32, scope: u32) -> NvmlResult<u32> {
     match id {
         NVML_FI_DEV_NVLINK_LINK_COUNT => links::count(device),
@@ -17,7 +18,7 @@ fn field(device: Handle, id: u32, scope: u32) -> NvmlResult<u32> {
 }
 
 entries! {
-    /// Each field has a result of its own: "not supported" for most of them.
+    /// Stores a separate result for each field. For most fields, it's "not supported".
     fn nvmlDeviceGetFieldValues(device: Handle, count: i32, values: Out<nvmlFieldValue_t>) {
         state::gpu(device)?;
         let count = usize::try_from(count).map_err(|_| NvmlError::INVALID_ARGUMENT)?;

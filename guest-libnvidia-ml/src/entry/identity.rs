@@ -62,10 +62,11 @@ pub(super) fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
     })
 }
 
-/// Size of the second version of the structure, which ends before `busId`.
+/// Size of the second version of `nvmlPciInfo_t`, which ends before `busId`.
 pub(super) const PCI_INFO_V2: usize = offset_of!(nvmlPciInfo_t, busId);
 
-/// Stores the first `N` bytes of PCI information, which are the whole structure in an older version.
+/// Stores the first `N` bytes of PCI information. An older version of the structure consists of
+/// only these bytes.
 ///
 /// # Safety
 ///
@@ -117,7 +118,7 @@ entries! {
         state::gpu(device)?;
         minor.set(device.index()? as u32)
     }
-    /// Stores the oldest version of the structure, which ends after `pciDeviceId`.
+    /// Stores the oldest version of `nvmlPciInfo_t`, which ends after `pciDeviceId`.
     fn nvmlDeviceGetPciInfo(device: Handle, info: Out<nvmlPciInfo_t>) {
         // SAFETY: the caller's structure has this length.
         unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, pciSubSystemId) }>(&pci(device)?, info) }

@@ -1,7 +1,7 @@
 //! Entry points for the links between GPUs: peer access and NVLinks.
 //!
-//! NVSwitches aren't visible in a guest. They have the address that NVIDIA's library returns in a VM
-//! that doesn't see them either; NCCL knows it.
+//! NVSwitches aren't visible in a guest. Their PCI address is the one that NVIDIA's library returns
+//! in a VM in which NVSwitches aren't visible, either. NCCL recognizes that address.
 
 use super::entries;
 use super::identity::{PCI_INFO_V2, pci, set_pci_prefix};
@@ -19,8 +19,8 @@ enum Remote {
     Switch,
 }
 
-/// Returns the remote devices of a GPU's NVLinks, in the order of the links. `index` is the GPU's
-/// own.
+/// Returns the remote devices of a GPU's NVLinks, in the order of the links. `index` is the index
+/// of `gpu`.
 fn remotes(gpu: &Gpu, index: usize) -> impl Iterator<Item = Remote> + '_ {
     gpu.nvlinks.iter().enumerate().flat_map(move |(to, count)| {
         let remote = if to == index { Remote::Switch } else { Remote::Gpu(to) };
@@ -57,8 +57,8 @@ fn are_linked((one, first): (&Gpu, usize), (other, second): (&Gpu, usize)) -> bo
     number(one, second) > 0 || number(one, first) > 0 && number(other, second) > 0
 }
 
-/// Returns whether a GPU can use another one's memory in this way. NVIDIA's library reports the
-/// same for a GPU and itself as for two GPUs with NVLinks.
+/// Returns whether a GPU has a peer-to-peer capability for another GPU. For a GPU and itself,
+/// returns the same as for two GPUs with NVLinks, as NVIDIA's library does.
 fn peer_status(
     (one, first): (&Gpu, usize),
     (other, second): (&Gpu, usize),
@@ -99,7 +99,8 @@ pub(super) fn count(device: Handle) -> NvmlResult<u32> {
     Ok(remotes(&state::gpu(device)?, device.index()?).count() as u32)
 }
 
-/// Returns the state of a link. A guest gets active links only.
+/// Returns the state of a link. Always returns "enabled" for links that exist, because a guest sees
+/// only active links.
 pub(super) fn link_state(device: Handle, link: u32) -> NvmlResult<nvmlEnableState_t> {
     remote(device, link).map(|_| nvmlEnableState_t::NVML_FEATURE_ENABLED)
 }
@@ -131,7 +132,7 @@ entries! {
         remote(device, link)?;
         version.set(nvlink_version(&state::gpu(device)?)?)
     }
-    /// All links have all capabilities, as NVIDIA's library reports for an H100.
+    /// Returns that all links have all capabilities, as NVIDIA's library does for an H100.
     fn nvmlDeviceGetNvLinkCapability(
         device: Handle, link: u32, capability: nvmlNvLinkCapability_t, has: Out<u32>,
     ) {
@@ -150,7 +151,7 @@ entries! {
         })
     }
     fn nvmlDeviceGetNvLinkRemotePciInfo(device: Handle, link: u32, info: Out<nvmlPciInfo_t>) {
-        // SAFETY: the caller's structure has this length.
+        // SAFETY: the program passes a structure of this version's length.
         unsafe { set_pci_prefix::<PCI_INFO_V2>(&remote_pci(device, link)?, info) }
     }
     fn nvmlDeviceGetNvLinkRemotePciInfo_v2(device: Handle, link: u32, info: Out<nvmlPciInfo_t>) {

@@ -55,7 +55,8 @@ pub union Word {
         unsafe extern "C" fn(nvmlDevice_t, u64, *mut u32, *mut u32, *mut Sample) -> nvmlReturn_t,
 }
 
-/// The process that used one of a GPU's engines during a sample, and the engine's use in percent.
+/// The process that used one of a GPU's engines during a sample, and its use of the engine in
+/// percent.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct EngineSample {
@@ -71,7 +72,7 @@ pub struct EngineSample {
 #[derive(Clone, Copy, Default)]
 pub struct Sample {
     at_us: u64,
-    /// The multiprocessors, memory, encoder, and decoder.
+    /// The samples of the multiprocessors, memory, encoder, and decoder, in this order.
     engines: [EngineSample; 4],
 }
 
@@ -111,22 +112,24 @@ unsafe extern "C" fn others(
     count: *mut u32,
     _infos: *mut LongProcess,
 ) -> nvmlReturn_t {
-    // SAFETY: as in `compute`.
+    // SAFETY: nvidia-smi passes these arguments as it does to NVML's functions.
     run("the private list of other processes", || unsafe {
         none(Handle::from_c(device), Out::from_c(count))
     })
 }
 
 unsafe extern "C" fn can_monitor(device: nvmlDevice_t, flag: *mut u32) -> nvmlReturn_t {
-    // SAFETY: as in `compute`, and `flag` is valid.
+    // SAFETY: nvidia-smi passes these arguments as it does to NVML's functions, and `flag` is valid
+    // for writing.
     run("the private test for monitoring", || unsafe {
         state::gpu(Handle::from_c(device))?;
         Out::from_c(flag).set(1)
     })
 }
 
-/// Stores one sample, with the process that has used the GPU. If several processes have, their use
-/// can't be reported: a sample names only one process, and the length of a sample isn't known.
+/// Stores one sample, with the process that has used the GPU. Fails if several processes have used
+/// it. Their use can't be reported, because a sample contains only one process, and several samples
+/// can't be stored, because the length of a sample isn't known.
 unsafe extern "C" fn samples(
     device: nvmlDevice_t,
     since_us: u64,
@@ -134,7 +137,8 @@ unsafe extern "C" fn samples(
     count: *mut u32,
     samples: *mut Sample,
 ) -> nvmlReturn_t {
-    // SAFETY: as in `compute`, and the array has `count` elements.
+    // SAFETY: nvidia-smi passes these arguments as it does to NVML's functions, and the array
+    // `samples` has `count` elements.
     run("the private list of samples", || unsafe {
         let busy = Busy::now(Handle::from_c(device), since_us)?;
         let [(pid, percent)] = busy.processes[..] else { return Err(NvmlError::NOT_SUPPORTED) };

@@ -36,13 +36,15 @@ fn now_us() -> u64 {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Busy {
     pub(super) at_us: u64,
-    /// Process IDs, each with its use in percent, which isn't 0. There is at least one.
+    /// Pairs of a process ID and the process's use in percent, which isn't 0. There is at least one
+    /// pair.
     pub(super) processes: Vec<(u32, u32)>,
 }
 
 impl Busy {
-    /// Returns the processes that use the GPU with this index. If a process has several sessions, it's
-    /// listed once.
+    /// Returns the processes in a snapshot that have used the GPU with this index. If a process has
+    /// several sessions, it's listed once, with their total use. Fails if no process has used the
+    /// GPU, or if `at_us`, the snapshot's time, isn't after `since_us`.
     fn read(snapshot: &Snapshot, index: usize, since_us: u64, at_us: u64) -> NvmlResult<Self> {
         let all = snapshot.processes.iter().zip(&snapshot.process_uses);
         let mut merged: Vec<(u32, u32)> = Vec::new();
@@ -62,15 +64,15 @@ impl Busy {
         Ok(Self { at_us, processes })
     }
 
-    /// Queries the device for the processes that have used a GPU. They count only if they have done so
-    /// after `since_us`.
+    /// Queries the device for the processes that have used a GPU. Fails if none has used it after
+    /// `since_us`.
     pub(super) fn now(device: Handle, since_us: u64) -> NvmlResult<Self> {
         state::gpu(device)?;
         Self::read(&state::now()?, device.index()?, since_us, now_us())
     }
 
-    /// Stores an element per process, and returns the number of elements. If there is no array, or the
-    /// array is too short, stores only the number in `count`.
+    /// Passes the number of processes to `set_count`, and stores an element for each process. Fails
+    /// without storing elements if there is no array, or if it is too short.
     ///
     /// # Safety
     ///
@@ -156,7 +158,7 @@ entries! {
         }
         count.set(1)
     }
-    /// As natively, lists only processes that have used the GPU.
+    /// Lists only processes that have used the GPU, as NVIDIA's library does.
     fn nvmlDeviceGetProcessUtilization(
         device: Handle,
         samples: Out<nvmlProcessUtilizationSample_t>,
