@@ -11,9 +11,9 @@ use crate::values::Values;
 
 /// Maximum number of GPUs per VM.
 pub(crate) const MAX_GPUS: usize = 16;
-/// The environment variables that `env.allow` can contain. They are variables of the CUDA driver, and
-/// affect only the worker that gets them. Variables of the dynamic linker and those that name files
-/// must not be added, because a guest chooses their values.
+/// The environment variables that `env.allow` can contain. They are variables of the CUDA driver,
+/// and affect only the worker that gets them. Don't add variables of the dynamic linker, or
+/// variables that contain paths, because a guest chooses the values.
 pub const PERMITTED_ENV: [&str; 9] = [
     "CUDA_AUTO_BOOST",
     "CUDA_DEVICE_MAX_CONNECTIONS",
@@ -146,7 +146,8 @@ impl VmSpec {
 }
 
 /// Checks `cpu.max`: `max` or a quota, and optionally a period, in the ranges that the kernel
-/// accepts. If the kernel rejected the value, none of the VM's cgroup limits would apply.
+/// accepts. This check is necessary because, if the kernel rejected the value, none of the VM's
+/// cgroup limits would apply.
 fn check_cpu_max(text: &str) -> Checked {
     let mut words = text.split(' ');
     let number = |word: &str, most| word.parse::<u64>().is_ok_and(|n| (1000..=most).contains(&n));
@@ -169,7 +170,8 @@ fn check_cpu_max(text: &str) -> Checked {
 mod tests {
     use super::*;
 
-    /// Checks minimal settings plus `more`, and returns the field and message of the error.
+    /// Checks minimal settings plus `more`, which must be refused, and returns the field and
+    /// message of the error.
     fn refused(more: &str) -> (String, String) {
         let text = format!(r#"{{"name": "a", {more}}}"#);
         let text = if more.contains("\"memory\"") {

@@ -66,7 +66,8 @@ impl ApiError {
         Self::new(ErrorCode::NotFound, format!("there is no VM named '{}'", name.escape_debug()))
     }
 
-    /// Creates an error for a VM that doesn't exist, with a suggestion out of the VMs' names.
+    /// Creates an error for a VM that doesn't exist, with a suggestion from the existing VMs'
+    /// names.
     pub fn no_vm_like<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Self {
         let error = Self::no_vm(name);
         match closest(name, names) {
@@ -83,7 +84,7 @@ impl ApiError {
         Self::new(ErrorCode::NotFound, format!("VM '{vm}' has no session {session}"))
     }
 
-    /// Creates an error for a request that finds too many others waiting.
+    /// Creates an error for a request that is refused because too many other requests are waiting.
     pub fn too_many_requests() -> Self {
         Self::new(ErrorCode::Unavailable, "too many requests at once; try again")
     }
@@ -93,7 +94,7 @@ impl ApiError {
         Self::new(ErrorCode::Unavailable, "vcudad is shutting down; try again")
     }
 
-    /// Sets the field at fault.
+    /// Sets the field that the error is about.
     pub fn of(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self

@@ -1,5 +1,5 @@
-//! Describes each setting's allowed values, for errors about values of the wrong type. Such a value
-//! fails to parse, so [`VmSpec::check`](crate::spec::VmSpec::check) never runs on it.
+//! Describes each setting's allowed values, for errors about values of the wrong type. A value of
+//! the wrong type can't be parsed, so [`VmSpec::check`](crate::spec::VmSpec::check) can't check it.
 
 use crate::setting::{Kind, Setting};
 use crate::settings::setting;

@@ -23,7 +23,7 @@ enum Source {
 }
 
 impl Values {
-    /// Parses a section of the configuration file, apart from a VM's own name and socket.
+    /// Parses a section of the configuration file, other than a VM's name and socket.
     pub fn from_file<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::read(from, Source::File)
     }
@@ -55,7 +55,8 @@ impl Source {
         }
     }
 
-    /// Returns the keys in a table, or, if its name is empty, those outside of tables.
+    /// Returns the keys in the table named `within`, or the keys outside of tables if `within` is
+    /// empty.
     fn keys(self, within: &str) -> Vec<(&'static str, Key)> {
         let mut keys: Vec<(&'static str, Key)> = Vec::new();
         for setting in SETTINGS.iter().filter(|setting| self.has(setting)) {
@@ -79,7 +80,8 @@ impl Source {
     }
 }
 
-/// Parses the keys in a table, such as `compute`, or those outside of tables if the name is empty.
+/// Parses the keys in a table, such as `compute`, or the keys outside of tables if the name is
+/// empty.
 struct InTable<'a> {
     values: &'a mut Values,
     table: &'static str,
@@ -90,8 +92,8 @@ impl<'de> DeserializeSeed<'de> for InTable<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        // Don't call `deserialize_map`: with it, some formats refuse a list without calling
-        // `visit_seq`, which returns our own error.
+        // Don't call `deserialize_map`: if that is used, some formats refuse a list themselves.
+        // `deserialize_any` calls `visit_seq` for a list, which returns our own error message.
         from.deserialize_any(self)
     }
 }
@@ -129,7 +131,7 @@ impl<'de> Visitor<'de> for InTable<'_> {
     }
 }
 
-/// Parses one of these keys.
+/// Parses a key, which must be one of these.
 struct OneOf<'a>(&'a [(&'static str, Key)]);
 
 impl<'de> DeserializeSeed<'de> for OneOf<'_> {
@@ -145,7 +147,7 @@ impl<'de> DeserializeSeed<'de> for OneOf<'_> {
     }
 }
 
-/// Lists names as serde does.
+/// Lists names in the same format as serde's messages.
 fn one_of(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.len() {

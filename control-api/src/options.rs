@@ -98,7 +98,8 @@ impl Setting {
     }
 }
 
-/// Returns the settings that have an option. A VM's name is a command's argument instead.
+/// Returns the settings that have an option. A VM's name has no option, because it's a positional
+/// argument of the commands.
 fn settings(purpose: Purpose) -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(move |setting| {
         setting.key != "name" && (purpose == Purpose::Add || setting.is_live())
@@ -129,7 +130,8 @@ impl NewVm {
         self.0.0.contains_key("memory.max")
     }
 
-    /// Returns the VM's settings, without checking ranges. `memory_max` is used if none is given.
+    /// Returns the VM's settings, without checking ranges. `memory_max` is used if the command line
+    /// doesn't contain `memory.max`.
     pub fn spec(&self, name: &str, memory_max: u64) -> Result<VmSpec, ApiError> {
         let mut all = self.0.clone();
         all.0.insert("name", name.into());

@@ -14,7 +14,7 @@ use crate::values::Values;
 pub struct VmPatch(Values);
 
 impl VmPatch {
-    /// Returns a change that sets these values. Leaves out those of settings that can't be changed.
+    /// Returns a patch that sets these values, except values of settings that can't be changed.
     pub fn new(mut values: Values) -> Self {
         values.0.retain(|key, _| setting(key).is_some_and(|setting| setting.is_live()));
         Self(values)
@@ -25,7 +25,7 @@ impl VmPatch {
         self.0.0.is_empty()
     }
 
-    /// Returns the keys of the settings that it changes.
+    /// Returns the keys of the settings that the patch changes.
     pub fn keys(&self) -> impl Iterator<Item = &'static str> {
         self.0.0.keys().copied()
     }
@@ -102,7 +102,8 @@ mod tests {
         assert!(empty.is_empty());
     }
 
-    /// JSON can't contain a path that isn't text, so a change must keep the path that there is.
+    /// JSON can't contain a path that isn't UTF-8, so a change of other settings must keep such a
+    /// path.
     #[cfg(unix)]
     #[test]
     fn a_socket_whose_path_is_not_text_stays() {

@@ -1,5 +1,5 @@
-//! The settings of a VM in OpenAPI, as [`SETTINGS`] describes them. Each table of settings and each
-//! list of words is a schema of its own.
+//! Generates the OpenAPI schemas of a VM's settings from [`SETTINGS`]. Each table of settings and
+//! each list of words has its own schema.
 
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{RefOr, Schema};
@@ -28,7 +28,7 @@ impl Purpose {
         SETTINGS.iter().filter(move |setting| self == Self::Spec || setting.is_live())
     }
 
-    /// Returns the schema of a table's settings, or, if its name is empty, of all settings.
+    /// Returns the schema of a table's settings, or of all settings if `table` is empty.
     fn object(self, table: &str, description: &str) -> Value {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         for setting in self.settings() {
@@ -108,7 +108,7 @@ impl Purpose {
         sentences.join(". ") + "."
     }
 
-    /// Adds the schemas that those of all settings refer to.
+    /// Adds the schemas to which the settings' schemas refer.
     fn add_to(self, schemas: &mut Schemas) {
         for setting in self.settings() {
             if let Kind::Word(words) = setting.kind {
@@ -149,7 +149,8 @@ fn capitalized(name: &str) -> String {
     first.to_ascii_uppercase() + rest
 }
 
-/// Replaces Markdown links by their texts, because they lead to other pages of the documentation.
+/// Replaces Markdown links with their texts, because the links are relative to the documentation's
+/// pages.
 fn without_links(text: &str) -> String {
     let mut parts = text.split("](");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -194,7 +195,7 @@ impl ToSchema for VmPatch {
     }
 }
 
-// A VM's statistics contain these settings.
+// Implemented separately because a VM's statistics contain only this table of settings.
 impl PartialSchema for ComputeSpec {
     fn schema() -> RefOr<Schema> {
         built(Purpose::Spec.object("compute", "The settings `compute.*`."))

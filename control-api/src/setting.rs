@@ -1,4 +1,4 @@
-//! The description of a setting, and all that follows from it for any setting.
+//! The description of a setting, and the functions that are derived from it for all settings.
 
 use crate::error::ApiError;
 use crate::units::{Percent, Timespan, format_size};
@@ -83,7 +83,8 @@ impl Setting {
         self.change != Change::Never
     }
 
-    /// Returns the table that contains the setting, such as `compute`, or else the setting's key.
+    /// Returns the table that contains the setting, such as `compute`, or the setting's key if it
+    /// isn't in a table.
     pub fn table(&self) -> &'static str {
         self.key.split('.').next().unwrap_or_default()
     }
@@ -185,7 +186,8 @@ impl Setting {
 
     /// Checks the range of a percentage or a duration.
     pub(crate) fn check_text(&self, text: &str) -> Result<(), ApiError> {
-        // The type of the setting has already refused any other text.
+        // Parsing has already refused text that isn't a percentage or a duration, so only the range
+        // is checked here.
         match self.kind {
             Kind::Percent(low, high) => text.parse().map_or(Ok(()), |value| {
                 let percent = |whole| Percent::from_basis_points(whole * 100);

@@ -1,9 +1,9 @@
 //! Suggestions for misspelled names.
 
-/// The least similarity for a suggestion, from 0 to 1.
+/// The minimum similarity of a suggestion to the given word, from 0 to 1.
 const SIMILAR: f64 = 0.5;
 
-/// Returns the name that is most similar to `word`, if one is similar.
+/// Returns the name that is most similar to `word`, if any name is similar enough.
 pub fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let rated =
         names.into_iter().map(|name| (strsim::normalized_damerau_levenshtein(word, name), name));

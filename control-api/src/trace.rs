@@ -1,4 +1,4 @@
-//! Records of which VM was on which GPU, and when.
+//! Trace records, which say which VM was on which GPU, and when.
 
 use serde::{Deserialize, Serialize};
 

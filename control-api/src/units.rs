@@ -24,7 +24,7 @@ pub enum BadUnit {
     Size(String),
 }
 
-/// Formats a number of things, such as "1 VM" or "2 VMs".
+/// Formats a number with its noun in the singular or plural, such as "1 VM" or "2 VMs".
 pub fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
@@ -225,7 +225,7 @@ mod schema {
     impl PartialSchema for Timespan {
         fn schema() -> RefOr<Schema> {
             let description = "A duration with its unit.";
-            // At most a day.
+            // Generates durations of at most a day.
             let pattern =
                 "^([0-9]{1,14}ns|[0-9]{1,11}us|[0-9]{1,8}ms|[0-9]{1,5}s|[0-9]{1,4}m|[0-9]{1,2}h)$";
             text(description, pattern, "500ms")

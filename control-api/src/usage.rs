@@ -1,4 +1,4 @@
-//! GPU time and memory that VMs have used, by month.
+//! The GPU time and memory that VMs have used in each month.
 
 use serde::{Deserialize, Serialize};
 

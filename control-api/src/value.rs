@@ -1,4 +1,4 @@
-//! Values of settings: from text and as text, as a command line has them.
+//! Parses and formats the values of settings as text, in the format of the command line.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ impl Setting {
     pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {
             Kind::Number(..) => {
-                // No setting has a larger type than u32.
+                // u32 is enough, because no setting has a larger type.
                 let number: Result<u32, _> = text.parse();
                 number.map(Value::from).map_err(|_| format!("it must be {}", self.expected()))
             }
@@ -56,7 +56,8 @@ impl Setting {
     }
 }
 
-/// Parses an amount of device memory. An amount below the smallest block must be a mistake.
+/// Parses an amount of device memory. Refuses an amount below the driver's allocation unit, because
+/// it must be a mistake.
 fn device_size(text: &str) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| error.to_string())?;
     if bytes >= MIN_DEVICE_MEMORY {

@@ -1,4 +1,4 @@
-//! Settings of a VM by key, some or all of them.
+//! Values of some or all settings of a VM, by key.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::spec::VmSpec;
 pub struct Values(pub BTreeMap<&'static str, Value>);
 
 impl Values {
-    /// Returns the settings that are given. A socket whose path isn't text, and can't be sent through
-    /// the API, is left out.
+    /// Returns the settings that `spec` contains. Leaves out a socket whose path isn't UTF-8,
+    /// because it can't be sent through the API.
     pub fn of(spec: &VmSpec) -> Self {
         let socket = spec.socket.clone().filter(|path| path.to_str().is_some());
         let all = serde_json::to_value(VmSpec { socket, ..spec.clone() }).unwrap_or_default();
@@ -80,7 +80,7 @@ impl VmSpec {
     #[must_use]
     pub fn with_defaults(&self) -> Self {
         let all = Values::of(self).or(Values::defaults()).into_spec();
-        // Can't fail, because the settings that are given are complete.
+        // Parsing can't fail here, because the required settings are given.
         let all = all.unwrap_or_else(|_| self.clone());
         Self { socket: self.socket.clone(), ..all }
     }
@@ -91,7 +91,8 @@ mod tests {
     use super::*;
     use crate::setting::Preset;
 
-    /// `VmSpec` has some defaults itself, for keys that are missing.
+    /// `VmSpec` has its own defaults for some missing keys. They must be the same as those in
+    /// [`SETTINGS`].
     #[test]
     fn defaults_are_those_of_the_table() {
         let spec = VmSpec::new("a", 1 << 30);

@@ -1,4 +1,4 @@
-//! Why a VM's work waits for a GPU.
+//! The reasons why a VM's work waits for a GPU.
 
 use serde::{Deserialize, Serialize};
 
