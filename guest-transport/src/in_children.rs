@@ -15,7 +15,7 @@ impl ClosedInChildren {
         Self { slots: [const { AtomicI32::new(-1) }; 4] }
     }
 
-    /// Replaces the descriptors.
+    /// Replaces the descriptors that a forked child closes.
     pub fn set(&self, descriptors: &[i32]) {
         for (place, slot) in self.slots.iter().enumerate() {
             slot.store(descriptors.get(place).copied().unwrap_or(-1), Ordering::Relaxed);

@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
 
 /// A type of fixed size that arrays can hold: a packed integer or a structure.
 pub trait Element: Copy + 'static {
-    /// The number of encoded bytes.
+    /// The number of bytes of an encoded element.
     const BYTES: usize;
     /// A valid value, with which arrays are initialized.
     const ZERO: Self;

@@ -33,7 +33,7 @@ pub enum Order {
 /// the memory in the VM's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charges {
-    /// No device memory.
+    /// The call doesn't allocate device memory.
     None,
     /// Memory that the program allocates.
     Memory,

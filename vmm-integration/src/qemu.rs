@@ -29,7 +29,7 @@ pub const KVM_LOST: &str = "KVM internal error";
 pub enum Boot {
     /// A kernel, and an initramfs that contains the job.
     Kernel {
-        /// A bzImage.
+        /// Path of the kernel, a bzImage.
         kernel: PathBuf,
         /// An initramfs from [`initramfs::build`].
         initrd: PathBuf,
@@ -46,7 +46,7 @@ pub enum Boot {
 /// The options of one guest under QEMU.
 #[derive(Clone, Debug)]
 pub struct Qemu {
-    /// qemu-system-x86_64.
+    /// Path of the QEMU program, qemu-system-x86_64.
     pub binary: PathBuf,
     /// Whether to use KVM instead of TCG.
     pub kvm: bool,

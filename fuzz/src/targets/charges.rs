@@ -34,7 +34,7 @@ pub fn prepare() {
     softgpu::prepare(&memory);
 }
 
-/// Makes calls on several threads.
+/// Runs the target: makes calls on several guest threads.
 pub fn run(bytes: &[u8]) {
     child::run(|| {
         let mut session = Session::start(quota());

@@ -62,12 +62,12 @@ pub fn prepare() {
     softgpu::prepare("1G");
 }
 
-/// Makes calls of all kinds.
+/// Runs the target that makes calls of all kinds.
 pub fn run(bytes: &[u8]) {
     run_calls(bytes, &CALLS.iter().collect::<Vec<_>>());
 }
 
-/// Makes calls that involve graphs.
+/// Runs the target that makes calls that involve graphs.
 pub fn run_graphs(bytes: &[u8]) {
     let names = ["Graph", "CuMemAllocV2", "Values", "VcudaPing"];
     let of_graphs = |call: &&AnyCall| names.iter().any(|name| call.name.contains(name));

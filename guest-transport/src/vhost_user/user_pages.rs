@@ -36,7 +36,7 @@ pub struct UserPages(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The pages by their address.
+    /// The registered pages, by their address in the program.
     pages: BTreeMap<usize, Page>,
     files: SharedFiles,
 }

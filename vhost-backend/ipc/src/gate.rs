@@ -111,13 +111,14 @@ pub struct WorkerWords {
     /// 1 while the worker writes heartbeats. The worker sets it to 0 after a second in which no
     /// gate was `active` and no calls were `held`.
     pub beating: AtomicU64,
-    /// See [`Self::set_short_slices`].
+    /// The GPUs on which the worker's kernels should have short time slices, one bit for each; see
+    /// [`Self::set_short_slices`].
     short_slices: AtomicU32,
     /// The worker's slot on the page of its VM's spending, plus 1. 0 if it has none.
     slot: AtomicU32,
     /// The number of slots on the page of the VM's spending that have been used.
     slots: AtomicU32,
-    /// See [`Self::recall_kept`].
+    /// Number of recalls of kept memory so far; see [`Self::recall_kept`].
     recalls: AtomicU32,
 }
 
@@ -291,7 +292,7 @@ pub struct MemoryBase {
     pub max: u64,
 }
 
-/// The gate page.
+/// The contents of a gate page.
 #[repr(C, align(4096))]
 pub struct GatePage {
     /// Words about the worker as a whole.

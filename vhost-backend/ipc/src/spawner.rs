@@ -82,7 +82,7 @@ pub enum ToSpawner {
     Start {
         /// The process's number, which events about it contain.
         id: ProcessId,
-        /// The program.
+        /// The program to start.
         program: Program,
     },
     /// Kills a process, unless it has exited.
@@ -128,7 +128,7 @@ pub enum Program {
         /// The VM's name.
         vm: String,
     },
-    /// A worker.
+    /// A worker, which serves one session.
     Worker {
         /// The worker's CUDA_VISIBLE_DEVICES.
         visible: String,

@@ -23,23 +23,23 @@ pub enum RmError {
     Open {
         /// Path of the node.
         path: String,
-        /// The reason.
+        /// The error of the system call.
         source: io::Error,
     },
     /// An ioctl failed before RM performed the operation.
     #[error("{operation} failed: {source}")]
     Ioctl {
-        /// The operation.
+        /// Name of the operation that failed.
         operation: &'static str,
-        /// The reason.
+        /// The error of the system call.
         source: io::Error,
     },
     /// RM refused an operation.
     #[error("{operation} failed with RM status {status:#x}")]
     Status {
-        /// The operation.
+        /// Name of the operation that failed.
         operation: &'static str,
-        /// A number from nvstatuscodes.h.
+        /// RM's status, a number from nvstatuscodes.h.
         status: u32,
     },
     /// A GPU has no UUID of 16 bytes.
@@ -56,7 +56,7 @@ pub enum RmError {
         done: usize,
         /// Number of calls that were needed.
         calls: usize,
-        /// Why the next call failed.
+        /// The reason why the next call failed.
         source: Box<RmError>,
     },
 }

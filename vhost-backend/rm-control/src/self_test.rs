@@ -22,9 +22,9 @@ pub enum SelfTestError {
     /// A function of libcuda failed.
     #[error("{call} failed with CUDA error {result}")]
     Cuda {
-        /// The function.
+        /// Name of the function that failed.
         call: &'static str,
-        /// Its CUresult.
+        /// The CUresult that the function returned.
         result: i32,
     },
     /// RM doesn't know the GPU, for example because it is a MIG instance.

@@ -22,13 +22,13 @@ pub const REGISTER_FD: u8 = 0xc9;
 pub const CLIENT: u32 = 0x41;
 pub const SUBDEVICE: u32 = 0x2080;
 
-/// NV0000_CTRL_CMD_GPU_GET_ID_INFO_V2 (ctrl0000gpu.h).
+/// The control operation NV0000_CTRL_CMD_GPU_GET_ID_INFO_V2 (ctrl0000gpu.h).
 pub const GPU_GET_ID_INFO: u32 = 0x205;
-/// NV2080_CTRL_CMD_GPU_GET_GID_INFO (ctrl2080gpu.h).
+/// The control operation NV2080_CTRL_CMD_GPU_GET_GID_INFO (ctrl2080gpu.h).
 pub const GPU_GET_GID_INFO: u32 = 0x2080_014a;
-/// NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS (ctrl2080fifo.h).
+/// The control operation NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS (ctrl2080fifo.h).
 pub const FIFO_DISABLE_CHANNELS: u32 = 0x2080_110b;
-/// NVA06C_CTRL_CMD_SET_TIMESLICE (ctrla06c.h).
+/// The control operation NVA06C_CTRL_CMD_SET_TIMESLICE (ctrla06c.h).
 pub const SET_TIMESLICE: u32 = 0xa06c_0103;
 
 /// Returns the request code of an ioctl that reads and writes an argument of this size.
@@ -206,7 +206,7 @@ pub mod gid_info {
 pub mod card_info {
     use super::*;
 
-    /// Size of one entry.
+    /// Size of one GPU's entry, in bytes.
     const ENTRY: usize = 72;
     /// Offset in an entry of a byte: 1 if the entry describes a GPU.
     const VALID: usize = 0;

@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(5);
 /// Maximum number of daemons.
 const MAX: usize = 64;
 
-/// The daemons.
+/// The MPS control daemons that the spawner runs.
 pub(crate) struct Mps {
     /// The directory that contains the daemons' directories.
     folder: PathBuf,

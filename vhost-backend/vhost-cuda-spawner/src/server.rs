@@ -56,7 +56,7 @@ struct Server {
 /// The events that the server must handle.
 #[derive(Default)]
 struct Ready {
-    /// A process that has exited.
+    /// A process that has exited and must be reaped, if there is one.
     exited: Option<ProcessId>,
     /// Whether a broker is connecting.
     has_caller: bool,

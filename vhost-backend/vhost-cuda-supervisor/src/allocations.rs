@@ -93,7 +93,7 @@ const COPY: Class = plain(8);
 const COMPUTE: Class = plain(16);
 
 const CLASSES: [(u32, Class); 43] = [
-    // NV01_MEMORY_SYSTEM and NV01_MEMORY_LOCAL_USER
+    // The classes NV01_MEMORY_SYSTEM and NV01_MEMORY_LOCAL_USER
     (0x3e, MEMORY),
     (0x40, MEMORY),
     // NV01_EVENT_OS_EVENT: it belongs to an object of the client. The driver doesn't use the
@@ -109,25 +109,25 @@ const CLASSES: [(u32, Class); 43] = [
             rules: &[Rule::OwnClient(4), Rule::OwnClient(8), Rule::Zero { at: 32, length: 16 }],
         },
     ),
-    // RM_USER_SHARED_DATA
+    // The class RM_USER_SHARED_DATA
     (0xde, plain(8)),
-    // NV_MEMORY_FABRIC
+    // The class NV_MEMORY_FABRIC
     (0xf8, plain(48)),
-    // NV20_SUBDEVICE_0 and NV2081_BINAPI
+    // The classes NV20_SUBDEVICE_0 and NV2081_BINAPI
     (0x2080, plain(4)),
     (0x2081, plain(4)),
     // NV50_P2P, for access to the memory of another GPU: the mailbox, which must be 0, is an
     // address that the driver keeps for all users of the GPU.
     (0x503b, Class { size: 72, rules: &[Rule::Zero { at: 16, length: 12 }] }),
-    // NV50_THIRD_PARTY_P2P
+    // The class NV50_THIRD_PARTY_P2P
     (0x503c, plain(4)),
-    // NV50_MEMORY_VIRTUAL
+    // The class NV50_MEMORY_VIRTUAL
     (0x50a0, VIRTUAL),
     // GT200_DEBUGGER: hAppClient names the client whose object is debugged.
     (0x83de, Class { size: 12, rules: &[Rule::Zero { at: 0, length: 4 }, Rule::OwnClient(4)] }),
-    // FERMI_CONTEXT_SHARE_A
+    // The class FERMI_CONTEXT_SHARE_A
     (0x9067, plain(12)),
-    // GF100_SUBDEVICE_MASTER
+    // The class GF100_SUBDEVICE_MASTER
     (0x90e6, plain(0)),
     // FERMI_VASPACE_A: the index must request a new address space, not an existing one. The flags
     // IS_FLA and SKIP_SCRUB_MEMPOOL, and the range at offset 16, are only for the kernel.
@@ -149,46 +149,46 @@ const CLASSES: [(u32, Class); 43] = [
     // KEPLER_CHANNEL_GROUP_A: the byte at offset 16, which must be 0, says whether the caller is a
     // vGPU plugin.
     (CHANNEL_GROUP, Class { size: 20, rules: &[Rule::Zero { at: 16, length: 1 }] }),
-    // Volta
+    // Classes of Volta GPUs
     (0xc361, DOORBELL),
     (0xc36f, CHANNEL),
     (0xc3b5, COPY),
     (0xc3c0, COMPUTE),
-    // Turing
+    // Classes of Turing GPUs
     (0xc461, DOORBELL),
     (0xc46f, CHANNEL),
-    // Ampere
+    // Classes of Ampere GPUs
     (0xc561, DOORBELL),
     (0xc56f, CHANNEL),
-    // Turing
+    // Classes of Turing GPUs
     (0xc5b5, COPY),
     (0xc5c0, COMPUTE),
-    // Hopper
+    // Classes of Hopper GPUs
     (0xc661, DOORBELL_IN_BAR1),
-    // Ampere: the first of its two versions of each engine
+    // Classes of Ampere GPUs: the first of two versions of each engine
     (0xc6b5, COPY),
     (0xc6c0, COMPUTE),
-    // Blackwell
+    // Classes of Blackwell GPUs
     (0xc761, DOORBELL_IN_BAR1),
-    // Ampere
+    // Classes of Ampere GPUs
     (0xc7b5, COPY),
     (0xc7c0, COMPUTE),
-    // Hopper
+    // Classes of Hopper GPUs
     (0xc86f, CHANNEL),
     (0xc8b5, COPY),
-    // Blackwell
+    // Classes of Blackwell GPUs
     (0xc96f, CHANNEL),
     (0xc9b5, COPY),
-    // Ada
+    // Classes of Ada GPUs
     (0xc9c0, COMPUTE),
-    // Blackwell: the second of its two versions of channels and copy engines
+    // Classes of Blackwell GPUs: the second of two versions of channels and copy engines
     (0xca6f, CHANNEL),
     (0xcab5, COPY),
     // NV_CONFIDENTIAL_COMPUTE: hClient names a client.
     (0xcb33, Class { size: 4, rules: &[Rule::OwnClient(0)] }),
-    // Hopper
+    // Classes of Hopper GPUs
     (0xcbc0, COMPUTE),
-    // Blackwell
+    // Classes of Blackwell GPUs
     (0xcdc0, COMPUTE),
     (0xcec0, COMPUTE),
 ];

@@ -35,7 +35,7 @@ pub enum Parameters {
 /// A list to which parameters point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List {
-    /// Offset of the pointer.
+    /// Offset in the parameters of the pointer to the list.
     pub pointer: usize,
     /// Size of an entry in bytes.
     pub entry: usize,
@@ -44,7 +44,7 @@ pub struct List {
 /// Position of the handles in parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handles {
-    /// Offset of the first handle.
+    /// Offset in the parameters of the first handle.
     pub at: usize,
     /// Maximum number of handles.
     pub most: usize,
@@ -65,7 +65,7 @@ pub fn find(command: u32) -> Option<Parameters> {
 }
 
 const SPECIAL: [(u32, Parameters); 11] = [
-    // SYSTEM_GET_BUILD_VERSION
+    // The operation SYSTEM_GET_BUILD_VERSION
     (
         0x101,
         Parameters::Lists {
@@ -77,9 +77,9 @@ const SPECIAL: [(u32, Parameters); 11] = [
             ],
         },
     ),
-    // GPU_GET_ID_INFO
+    // The operation GPU_GET_ID_INFO
     (0x202, Parameters::Unused { size: 40, pointer: 16 }),
-    // OS_UNIX_EXPORT_OBJECT_TO_FD
+    // The operation OS_UNIX_EXPORT_OBJECT_TO_FD
     (
         0x3d05,
         Parameters::Export {
@@ -89,7 +89,7 @@ const SPECIAL: [(u32, Parameters); 11] = [
             room: None,
         },
     ),
-    // OS_UNIX_IMPORT_OBJECT_FROM_FD
+    // The operation OS_UNIX_IMPORT_OBJECT_FROM_FD
     (
         0x3d06,
         Parameters::Import {
@@ -99,9 +99,9 @@ const SPECIAL: [(u32, Parameters); 11] = [
             handles: Handles { at: 16, most: 1, number: None },
         },
     ),
-    // OS_UNIX_GET_EXPORT_OBJECT_INFO
+    // The operation OS_UNIX_GET_EXPORT_OBJECT_INFO
     (0x3d08, Parameters::Descriptor { at: 0 }),
-    // OS_UNIX_EXPORT_OBJECTS_TO_FD
+    // The operation OS_UNIX_EXPORT_OBJECTS_TO_FD
     (
         0x3d0b,
         Parameters::Export {
@@ -111,7 +111,7 @@ const SPECIAL: [(u32, Parameters); 11] = [
             room: Some(8),
         },
     ),
-    // OS_UNIX_IMPORT_OBJECTS_FROM_FD
+    // The operation OS_UNIX_IMPORT_OBJECTS_FROM_FD
     (
         0x3d0c,
         Parameters::Import {
@@ -121,9 +121,9 @@ const SPECIAL: [(u32, Parameters); 11] = [
             handles: Handles { at: 8, most: 128, number: Some(648) },
         },
     ),
-    // GET_SURFACE_INFO of memory
+    // The operation GET_SURFACE_INFO of memory
     (0x41_0110, Parameters::Lists { size: 16, lists: &[List { pointer: 8, entry: 8 }] }),
-    // FIFO_GET_CHANNELLIST
+    // The operation FIFO_GET_CHANNELLIST
     (
         0x80_170d,
         Parameters::Lists {
@@ -131,9 +131,9 @@ const SPECIAL: [(u32, Parameters); 11] = [
             lists: &[List { pointer: 8, entry: 4 }, List { pointer: 16, entry: 4 }],
         },
     ),
-    // GR_GET_INFO
+    // The operation GR_GET_INFO
     (0x2080_1201, Parameters::Lists { size: 32, lists: &[List { pointer: 8, entry: 8 }] }),
-    // SET_TIMESLICE of a channel group
+    // The operation SET_TIMESLICE of a channel group
     (0xa06c_0103, Parameters::AtMost(TIMESLICE)),
 ];
 

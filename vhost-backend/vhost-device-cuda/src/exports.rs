@@ -217,8 +217,8 @@ mod tests {
         Client { worker, user: None, counter: Counter::new().unwrap() }
     }
 
-    /// Exports as many events as possible. Returns their number, and the reason of the refusal for
-    /// the log.
+    /// Exports as many events as possible. Returns their number, and the reason, for the log, why
+    /// the next export was refused.
     fn fill(exports: &Exports, owner: &Client) -> (usize, Option<String>) {
         let token = |index| [owner.worker, index, 0, 0];
         let add = |index| exports.add(owner.clone(), token(index), EVENT);

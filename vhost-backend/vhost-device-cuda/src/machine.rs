@@ -68,7 +68,7 @@ pub enum Effect {
     Abort {
         /// Number of the worker to end.
         request: RequestId,
-        /// The reason.
+        /// The reason for ending the worker.
         why: Abort,
     },
     /// Report to the broker that a session was refused because of sessions.max.
@@ -77,7 +77,7 @@ pub enum Effect {
     Send {
         /// Number of the worker that gets the message.
         request: RequestId,
-        /// The message.
+        /// The message to send.
         message: DeviceToWorker,
         /// The bytes that follow the message.
         body: Vec<u8>,

@@ -39,7 +39,7 @@ pub enum Control {
     Attach {
         /// ID of the session that gets the region.
         session: u32,
-        /// The region.
+        /// The region to attach.
         region: Attach,
     },
     /// Detaches a region.

@@ -27,7 +27,8 @@ const OUTSIDE: [(&str, &str); 14] = [
     ("cuMulticast", "joins GPUs over NVSwitch, which VMs share"),
 ];
 /// Entry points that fail in every program on the GPU on which the conformance cases run, and the
-/// reason. So do the first versions of calls with 32-bit device pointers ([`first_versions`]).
+/// reason. The first versions of calls with 32-bit device pointers also fail in every program; they
+/// are in [`first_versions`].
 const ONLY_FAIL: [(&[&str], &str); 5] = [
     (&["cuCtxCreate"], "a 64-bit process can't create a context of the first version"),
     (&["cuDeviceGetLuid"], "only Windows has locally unique IDs"),

@@ -15,7 +15,7 @@ const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// AUDIT_ARCH_X86_64.
+/// The kernel's constant AUDIT_ARCH_X86_64: the architecture of x86-64 calls.
 const X86_64: u32 = 0xc000_003e;
 
 /// The longest jump to either branch of a comparison.
