@@ -209,7 +209,7 @@ pub fn fatbin(input: &mut Input<'_>) -> (Vec<u8>, bool) {
 
 /// Returns the minimum number of bytes of device memory that loading a cubin takes: the total size
 /// of the sections with the ELF flag SHF_ALLOC, except those for which memory is allocated later
-/// ([`LATER`]). Returns 0 if the file's tables aren't complete.
+/// (`LATER`). Returns 0 if the file's tables aren't complete.
 pub fn least(file: &[u8]) -> u64 {
     sections(file).unwrap_or_default()
 }

@@ -318,7 +318,7 @@ impl AsRawFd for ControlInbox {
     }
 }
 
-/// Publishes events to all subscribers, and keeps the last [`EVENTS`] of them. Publishing blocks at
+/// Publishes events to all subscribers, and keeps the last `EVENTS` of them. Publishing blocks at
 /// most while the API's thread copies the list of past events.
 #[derive(Clone, Debug)]
 pub struct Events {
