@@ -1,5 +1,5 @@
-//! Generates the arguments of calls, most of which are plausible. The kind of a value follows from its
-//! type and from the argument's name.
+//! Generates the arguments of calls, most of which are plausible. The kind of a value follows from
+//! its type and from the argument's name.
 
 use protocol::calls::*;
 use protocol::codec::{Array, Call, Element, Writer};

@@ -1,5 +1,5 @@
-//! Numbers and choices from a fuzzer's bytes. When the bytes are used up, every number is 0, so that
-//! each input has an end.
+//! Numbers and choices from a fuzzer's bytes. When the bytes are used up, every number is 0, so
+//! that each input has an end.
 
 use arbitrary::Unstructured;
 

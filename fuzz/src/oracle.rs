@@ -22,8 +22,8 @@ impl Allocated {
         Self { softgpu, context_bytes, before }
     }
 
-    /// Returns the bytes of device memory that are in use, or `None` if a kernel's error has made the
-    /// session's context fail.
+    /// Returns the bytes of device memory that are in use, or `None` if a kernel's error has made
+    /// the session's context fail.
     fn bytes(&self) -> Option<u64> {
         self.softgpu.used(self.context_bytes).map(|used| used.saturating_sub(self.before))
     }

@@ -17,8 +17,8 @@ pub fn library() -> PathBuf {
     built
 }
 
-/// Sets softgpu's memory, and its strict mode, in which it aborts the process if the worker uses objects
-/// in a way that may crash NVIDIA's driver. Must be called before any thread starts.
+/// Sets softgpu's memory, and its strict mode, in which it aborts the process if the worker uses
+/// objects in a way that may crash NVIDIA's driver. Must be called before any thread starts.
 pub fn prepare(memory: &str) {
     // SAFETY: this process has no other thread yet that reads its environment.
     unsafe {
@@ -126,8 +126,8 @@ impl Softgpu {
     /// context, because the worker remembers which context it has made current on this thread.
     fn within_primary<T>(&self, body: impl FnOnce() -> T) -> T {
         let mut context = std::ptr::null_mut();
-        // SAFETY: the pointers are to a local variable or null, and the context is retained while it
-        // is current.
+        // SAFETY: the pointers are to a local variable or null, and the context is retained while
+        // it is current.
         unsafe {
             assert_eq!((self.retain)(&mut context, DEVICE), 0, "no primary context");
             assert_eq!((self.push)(context), 0, "the primary context can't be used");

@@ -22,7 +22,8 @@ pub struct Snapshot {
     pub attributes: Vec<Attributes>,
     /// How the VM uses each of the GPUs. All bits are 0 if the device is of an older version.
     pub uses: Vec<GpuUse>,
-    /// The VM's limits, for each of the GPUs. All values are 0 if the device is of an older version.
+    /// The VM's limits, for each of the GPUs. All values are 0 if the device is of an older
+    /// version.
     pub limits: Vec<Limits>,
     pub processes: Vec<Process>,
     /// How each of the processes uses its GPU.
@@ -119,8 +120,8 @@ impl Snapshot {
     }
 }
 
-/// Splits off `count` entries of `each` bytes. Entries may be longer than `T` if the device is newer
-/// than this library.
+/// Splits off `count` entries of `each` bytes. Entries may be longer than `T` if the device is
+/// newer than this library.
 fn entries<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<&[u8]>, &[u8])> {
     let each = each as usize;
     let len = each.checked_mul(count as usize)?;
@@ -131,8 +132,8 @@ fn entries<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<&[u8]>,
     Some((entries.chunks_exact(each.max(1)).collect(), rest))
 }
 
-/// Decodes the structure at this offset of each entry. If an entry is too short, because the device is
-/// older, returns `missing` for it.
+/// Decodes the structure at this offset of each entry. If an entry is too short, because the device
+/// is older, returns `missing` for it.
 fn parts<T: Plain>(entries: &[&[u8]], at: usize, missing: T) -> Vec<T> {
     let part = |entry: &&[u8]| entry.get(at..).and_then(T::from_bytes).unwrap_or(missing);
     entries.iter().map(part).collect()

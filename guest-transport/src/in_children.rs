@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The descriptors of a transport. If a forked child kept them open, the session wouldn't end when the
-/// parent exits.
+/// The descriptors of a transport. If a forked child kept them open, the session wouldn't end when
+/// the parent exits.
 pub struct ClosedInChildren {
     /// The descriptors. Unused slots contain -1.
     slots: [AtomicI32; 4],

@@ -1,5 +1,5 @@
-//! The driver's side of a split virtqueue (virtio 1.3, 2.7): its descriptor table and its two rings.
-//! The transport without a VM uses it, and so do the tests that act as a guest.
+//! The driver's side of a split virtqueue (virtio 1.3, 2.7): its descriptor table and its two
+//! rings. The transport without a VM uses it, and so do the tests that act as a guest.
 
 use crate::error::TransportError;
 use std::sync::atomic::{AtomicU16, Ordering, fence};

@@ -26,8 +26,8 @@ pub struct Shared {
     pub host_func: &'static AtomicU64,
     /// Number of host functions handed out so far. Written by the worker.
     pub host_funcs_begun: &'static AtomicU64,
-    /// The time, in ns, during which work of the session has waited for the VM's turn on a GPU. Written by
-    /// the worker.
+    /// The time, in ns, during which work of the session has waited for the VM's turn on a GPU.
+    /// Written by the worker.
     pub turn_ns: &'static AtomicU64,
     /// Number of host functions that have run. Written by the guest.
     pub host_funcs_ended: &'static AtomicU64,

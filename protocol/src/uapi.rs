@@ -471,8 +471,8 @@ pub struct Ring {
     pub host_func: u64,
     /// Number of host functions handed out so far. Written by the worker.
     pub host_funcs_begun: u64,
-    /// The time, in ns, during which work of the session has waited for the VM's turn on a GPU. 0 with a
-    /// worker of the previous release. Written by the worker.
+    /// The time, in ns, during which work of the session has waited for the VM's turn on a GPU. 0
+    /// with a worker of the previous release. Written by the worker.
     pub turn_ns: u64,
     /// Padding.
     pub pad5: [u64; 5],

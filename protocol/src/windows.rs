@@ -20,8 +20,8 @@ pub const PINNED: Range<u64> = 0x3000_0000_0000..0x3400_0000_0000;
 pub const USER_END: u64 = 1 << 47;
 
 /// The guest-physical addresses of files that a program without a VM has registered. No machine has
-/// memory there. Workers map these files, and the device process never accesses them, so they needn't
-/// be sealed.
+/// memory there. Workers map these files, and the device process never accesses them, so they
+/// needn't be sealed.
 pub const FILES: Range<u64> = 1 << 60..1 << 61;
 
 /// Returns the length of a window in bytes.

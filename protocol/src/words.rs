@@ -88,8 +88,8 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Takes a word for a wait. Returns the word's index and the wait's value, or `None` if all words
-    /// are in use.
+    /// Takes a word for a wait. Returns the word's index and the wait's value, or `None` if all
+    /// words are in use.
     pub fn take(&self) -> Option<(usize, WaitValue)> {
         let free = |used: u64| used | (!used & used.wrapping_add(1));
         let take = |used| Some(free(used)).filter(|more| *more != used);

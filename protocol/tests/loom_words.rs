@@ -32,7 +32,8 @@ struct World {
 }
 
 impl World {
-    /// Makes a call that waits, and waits until the GPU has written its word or the worker has replied.
+    /// Makes a call that waits, and waits until the GPU has written its word or the worker has
+    /// replied.
     fn wait(&self, wait: usize, to_worker: &Sender<Call>) {
         let (word, value) = self.slots.take().expect("there is a word for each wait");
         to_worker.send(Call { wait, word, value }).unwrap();

@@ -14,9 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The clocks event reasons that a guest can see.
 const REASONS: u32 = nvmlClocksEventReasonGpuIdle | SETTING;
-/// The reason reported if the host's settings slow the VM down. It's the only one of NVML's reasons that
-/// means an administrator's setting, instead of power, heat, or other GPUs. NVIDIA's newer drivers no
-/// longer report it.
+/// The reason reported if the host's settings slow the VM down. It's the only one of NVML's reasons
+/// that means an administrator's setting, instead of power, heat, or other GPUs. NVIDIA's newer
+/// drivers no longer report it.
 const SETTING: u32 = nvmlClocksEventReasonApplicationsClocksSetting;
 
 /// Converts a utilization in units of 0.01% to percent, rounded up.

@@ -20,9 +20,9 @@ pub struct Batch<'a> {
     outstanding: usize,
 }
 
-/// Calls `body` with a batch whose jobs `run` executes, on this thread and, if `shared`, on helpers.
-/// When this function returns, no helper executes a job of the batch. Jobs that haven't begun when
-/// `body` returns are dropped.
+/// Calls `body` with a batch whose jobs `run` executes, on this thread and, if `shared`, on
+/// helpers. When this function returns, no helper executes a job of the batch. Jobs that haven't
+/// begun when `body` returns are dropped.
 pub fn with<R>(shared: bool, run: &Run<'_>, body: impl FnOnce(&mut Batch<'_>) -> R) -> R {
     let line = if shared && helpers() > 0 { open(run) } else { None };
     let mut batch = Batch { run, line, alone: Fifo::new(), outstanding: 0 };

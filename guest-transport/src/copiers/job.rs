@@ -1,7 +1,7 @@
 //! Jobs, the parts of a copy.
 
-/// The maximum number of outstanding jobs per call: jobs that were submitted and whose completion the
-/// call hasn't received.
+/// The maximum number of outstanding jobs per call: jobs that were submitted and whose completion
+/// the call hasn't received.
 pub const JOBS: usize = 64;
 
 /// A part of a copy. Only the function that executes the jobs interprets the numbers.

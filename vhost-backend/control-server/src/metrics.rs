@@ -1,5 +1,5 @@
-//! Encodes statistics for each scrape: in OpenMetrics, or in Prometheus' own text format for clients
-//! that don't ask for OpenMetrics, such as `curl` in front of `promtool check metrics`.
+//! Encodes statistics for each scrape: in OpenMetrics, or in Prometheus' own text format for
+//! clients that don't ask for OpenMetrics, such as `curl` in front of `promtool check metrics`.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;

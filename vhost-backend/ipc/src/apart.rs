@@ -42,8 +42,8 @@ impl Drop for Apart {
 
 /// Closes descriptors on a separate thread. If that thread can't be started, they stay open.
 pub fn close(fds: impl IntoIterator<Item = OwnedFd>) {
-    // If the thread can't be started, the closure is dropped on this thread, which must not close the
-    // descriptors.
+    // If the thread can't be started, the closure is dropped on this thread, which must not close
+    // the descriptors.
     let fds = ManuallyDrop::new(Vec::from_iter(fds));
     if fds.is_empty() {
         return;

@@ -278,8 +278,8 @@ pub struct MemoryUsage {
     pub max: u64,
 }
 
-/// The state of a VM's account of a GPU's memory, apart from what its workers spend of their credit.
-/// A worker with a [`Spending`](crate::spending::Spending) adds that.
+/// The state of a VM's account of a GPU's memory, apart from what its workers spend of their
+/// credit. A worker with a [`Spending`](crate::spending::Spending) adds that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBase {
     /// The value that [`MemoryUsage::used`] would have if only the VM's limit existed and no worker
@@ -299,9 +299,9 @@ pub struct GatePage {
     pub worker: WorkerWords,
     /// Words per GPU, by the worker's CUDA device ordinal.
     pub gpus: [GpuGate; MAX_GPUS],
-    /// The memory on each GPU that the worker keeps for its program's next allocations. Like credit,
-    /// it's charged, and no program uses it, but the worker must free it before another session can
-    /// use it. The broker offers this, and never changes the number of bytes.
+    /// The memory on each GPU that the worker keeps for its program's next allocations. Like
+    /// credit, it's charged, and no program uses it, but the worker must free it before another
+    /// session can use it. The broker offers this, and never changes the number of bytes.
     pub kept: [Credit; MAX_GPUS],
 }
 
@@ -379,8 +379,8 @@ impl GpuGate {
     /// Publishes the state of the VM's account to a worker without a
     /// [`Spending`](crate::spending::Spending). Only the broker's main thread calls this.
     ///
-    /// The values belong together, so the version is odd while they change. A worker that changes the
-    /// version only makes its own reads fail.
+    /// The values belong together, so the version is odd while they change. A worker that changes
+    /// the version only makes its own reads fail.
     pub fn publish_memory(&self, usage: MemoryUsage) {
         self.publish(usage.used, 0, usage.max.min(!IS_BASE));
     }

@@ -115,9 +115,9 @@ pub enum ToWorker {
         /// The lower of memory.max and memory.session_max, in bytes.
         max: u64,
     },
-    /// Reply to Reserve or Join: other workers are freeing memory that they keep, so the worker must
-    /// send the request again. The broker sends this only for a short time, and only to workers that
-    /// can keep memory.
+    /// Reply to Reserve or Join: other workers are freeing memory that they keep, so the worker
+    /// must send the request again. The broker sends this only for a short time, and only to
+    /// workers that can keep memory.
     Later,
 }
 
@@ -291,8 +291,8 @@ pub enum DeviceToBroker {
 /// environment variable has this name.
 pub const PROGRAM: &str = "";
 
-/// The name under which [`DeviceToBroker::Start`] passes on the ID of the guest's user. No environment
-/// variable has this name.
+/// The name under which [`DeviceToBroker::Start`] passes on the ID of the guest's user. No
+/// environment variable has this name.
 pub const USER: &str = "=user";
 
 /// Returns the ID of the user to whom the guest's driver says that a session belongs. `None` if the
@@ -432,8 +432,8 @@ pub struct VmFacts {
     pub module_loading: u32,
     /// The causes that slow the VM down on each GPU, in the order of `gpus`. `None` if unknown.
     pub slowed: Vec<Option<VmSlowed>>,
-    /// The fraction of its GPU's time that each of `processes` has used in the last second, in units
-    /// of 0.01%. `None` if unknown.
+    /// The fraction of its GPU's time that each of `processes` has used in the last second, in
+    /// units of 0.01%. `None` if unknown.
     pub process_shares: Vec<Option<u16>>,
     /// The VM's limits, for error messages in the guest.
     pub limits: VmLimits,

@@ -23,8 +23,8 @@ pub fn die_with_parent(parent_pid: libc::pid_t) -> io::Result<()> {
 
 /// Blocks all signals in this thread, and returns the mask from before.
 pub fn block_signals() -> libc::sigset_t {
-    // SAFETY: an empty signal mask is all zeros in every C library for Linux, sigfillset initializes
-    // `all` before pthread_sigmask reads it, and `before` is writable.
+    // SAFETY: an empty signal mask is all zeros in every C library for Linux, sigfillset
+    // initializes `all` before pthread_sigmask reads it, and `before` is writable.
     unsafe {
         let mut before = std::mem::zeroed();
         let mut all = std::mem::zeroed();

@@ -211,8 +211,8 @@ pub enum Call {
         /// The new limits. Limits that are `None` don't change.
         limits: CgroupLimits,
     },
-    /// Moves a process to a VM's cgroup. If it's a worker in the jail that has no VM yet, also gives it
-    /// the VM's shared memory.
+    /// Moves a process to a VM's cgroup. If it's a worker in the jail that has no VM yet, also
+    /// gives it the VM's shared memory.
     Join {
         /// The VM's name.
         vm: String,

@@ -20,8 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::gate::{GateMap, GpuGate, MAX_GPUS, MemoryUsage};
 use crate::shared_map::{Shareable, SharedMap};
 
-/// The maximum number of workers of a VM with words on the page, which is also the maximum number of
-/// a VM's sessions.
+/// The maximum number of workers of a VM with words on the page, which is also the maximum number
+/// of a VM's sessions.
 pub const MAX_SLOTS: usize = 4096;
 
 /// The page. It has a word for each GPU and each worker's slot. GPUs are numbered by device

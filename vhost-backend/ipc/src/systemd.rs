@@ -1,4 +1,5 @@
-//! Notifies systemd when a service is ready, that it is alive, and when it stops (see `sd_notify(3)`).
+//! Notifies systemd when a service is ready, that it is alive, and when it stops (see
+//! `sd_notify(3)`).
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;

@@ -2,8 +2,8 @@
 //! kernel is evicted from the GPU, and whether launches by another thread block during the call.
 //! Prints a table.
 //!
-//! `cargo run --release -p rm-control --example blocking -- [FUNCTION]`, on a machine with an NVIDIA
-//! GPU.
+//! `cargo run --release -p rm-control --example blocking -- [FUNCTION]`, on a machine with an
+//! NVIDIA GPU.
 
 use std::error::Error;
 use std::ffi::{CStr, c_int, c_ulong, c_void};

@@ -254,8 +254,8 @@ fn create(
         None => 0,
     };
     let mut call = alloc::encode(client, parent, class, pointer);
-    // SAFETY: the pointer is null, or to a writable buffer with room for the class's parameters. None
-    // of these classes has a pointer in its parameters.
+    // SAFETY: the pointer is null, or to a writable buffer with room for the class's parameters.
+    // None of these classes has a pointer in its parameters.
     unsafe { ioctl(node, operation, wire::RM_ALLOC, &mut call)? };
     succeeded(operation, wire::get(&call, alloc::STATUS))?;
     Ok(wire::get(&call, alloc::HANDLE))

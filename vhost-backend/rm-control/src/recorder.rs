@@ -118,8 +118,8 @@ fn recorded() -> MutexGuard<'static, Recorded> {
     RECORDED.lock().unwrap_or_else(|error| error.into_inner())
 }
 
-/// Makes the system call `ioctl` as libc does, and records it if it created or freed an object or set
-/// a time slice.
+/// Makes the system call `ioctl` as libc does, and records it if it created or freed an object or
+/// set a time slice.
 ///
 /// # Safety
 /// The same as for `ioctl(2)`: the argument must be valid for the request on this device.

@@ -126,8 +126,8 @@ impl Timeslices {
 }
 
 impl Change {
-    /// Makes the change. If that fails, returns false, and the kernels keep the time slice that they
-    /// have.
+    /// Makes the change. If that fails, returns false, and the kernels keep the time slice that
+    /// they have.
     pub(super) fn make(&self) -> bool {
         let mut parameters = wire::timeslice(self.microseconds);
         let (operation, command) = ("SET_TIMESLICE", wire::SET_TIMESLICE);

@@ -333,7 +333,8 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
                 }
             };
             let of_vm = Some(vm.as_str());
-            // Clients of an MPS daemon can't be in a jail, because they share memory with its server.
+            // Clients of an MPS daemon can't be in a jail, because they share memory with its
+            // server.
             if jail.is_none() || pipe.is_some() {
                 return Ok(Start { vm: of_vm, pipe, ..start(command, Namespace::Host) });
             }

@@ -330,7 +330,8 @@ fn the_jail_neither_needs_nor_leaves_a_path_in_shared_memory() {
     assert_eq!(in_shared_memory(processes), planted.0.len());
 }
 
-/// Returns a socket whose last descriptor takes an hour to close, and its peer, which reads nothing.
+/// Returns a socket whose last descriptor takes an hour to close, and its peer, which reads
+/// nothing.
 fn lingering() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

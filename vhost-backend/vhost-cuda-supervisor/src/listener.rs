@@ -88,8 +88,8 @@ impl Listener {
         }
     }
 
-    /// Waits until there may be a call, and returns the events of poll: IN if there may be one, none
-    /// if time has run out, and others if the worker has exited.
+    /// Waits until there may be a call, and returns the events of poll: IN if there may be one,
+    /// none if time has run out, and others if the worker has exited.
     fn wait(&self, timeout: Option<Duration>) -> io::Result<PollFlags> {
         let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());

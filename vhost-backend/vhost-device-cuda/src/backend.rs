@@ -584,8 +584,8 @@ impl VhostUserBackend for Backend {
         Ok(())
     }
 
-    /// The library registers this event before it starts the event thread, so that the thread exits even
-    /// if another event can't be registered.
+    /// The library registers this event before it starts the event thread, so that the thread exits
+    /// even if another event can't be registered.
     fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
         let notifier =
             self.exit_notifier.lock().unwrap_or_else(|error| error.into_inner()).take()?;

@@ -448,8 +448,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a driver writes to a queue, the device takes at most as many chains as the queue
-        /// has, copies no request longer than the limit, and returns each chain once.
+        /// Whatever a driver writes to a queue, the device takes at most as many chains as the
+        /// queue has, copies no request longer than the limit, and returns each chain once.
         #[test]
         fn any_queue_is_survived(
             start in prop_oneof![Just(0u16), Just(u16::MAX - 2), any::<u16>()],

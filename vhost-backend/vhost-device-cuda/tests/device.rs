@@ -106,8 +106,8 @@ fn malformed_requests_are_refused_without_harm() {
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
 }
 
-/// A guest that continues with another device, after a restart or from a snapshot, finds out from the
-/// response to a request that has no effect.
+/// A guest that continues with another device, after a restart or from a snapshot, finds out from
+/// the response to a request that has no effect.
 #[test]
 fn a_device_shows_that_it_has_replaced_another_one() {
     const NO_SESSION: u32 = u32::MAX;

@@ -4,8 +4,8 @@ use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{ForeignItem, Item};
 
-/// A path mentioned in a module's code. A plain name is a path with one segment. The name of a macro
-/// ends with `!`.
+/// A path mentioned in a module's code. A plain name is a path with one segment. The name of a
+/// macro ends with `!`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mention {
     pub path: Vec<String>,
