@@ -133,6 +133,7 @@ stubs! {
     fn cuIpcGetEventHandle(handle: P, event: P);
     fn cuMemcpyDtoHAsync_v2(dst: P, src: u64, len: usize, stream: P);
     fn cuMemCreate(handle: P, size: usize, properties: P, flags: u64);
+    fn cuMemHostUnregister(address: P);
     fn cuMemMap(at: u64, size: usize, offset: usize, handle: u64, flags: u64);
     fn cuMemRelease(handle: u64);
     fn cuMemSetAccess(at: u64, size: usize, access: P, count: usize);

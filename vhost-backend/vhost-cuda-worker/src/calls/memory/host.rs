@@ -13,6 +13,7 @@ use crate::calls::commands::deferred::Deferred;
 use crate::calls::lock;
 use crate::calls::memory::allocations::Foreign;
 use crate::calls::memory::registered::{REGISTER_FLAGS, Registration, populate};
+use crate::calls::tables::uses::Object;
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
@@ -110,6 +111,8 @@ fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refu
     contexts.sort_by_key(|id| (*id != cx.ctx, *id != registration.ctx));
     let (mut refused, mut failed) = (None, None);
     for id in contexts {
+        // Mark the context as in use, so that no other thread destroys it meanwhile.
+        let _use = cx.shared.uses.begin(Object::Context(id));
         let cx = cx.within(id);
         if let Err(error) = cx.enter() {
             failed = failed.or(Some(error));

@@ -118,11 +118,11 @@ pub(in crate::calls) fn vcuda_stream_wait_interprocess_event(
 }
 
 pub(in crate::calls) fn vcuda_host_func(cx: &Cx<'_>, call: api::VcudaHostFunc) -> CuResult {
-    cx.enter()?;
-    let (stream, ctx) = queue_free(cx, call.h_stream)?;
     if call.token == 0 {
         return Err(CuError::INVALID_VALUE);
     }
+    cx.enter()?;
+    let (stream, ctx) = queue_free(cx, call.h_stream)?;
     let waker = cx.shared.session.waker.clone();
     // SAFETY: the stream is live, because only this thread removes streams from the tables. If the
     // driver accepts the function, it calls it exactly once.

@@ -116,6 +116,28 @@ fn the_ids_in_a_context_stay_claimed_until_it_has_ended() {
     });
 }
 
+/// When the guest driver wants pages back, a job of the worker's own enters each context, without a
+/// call of the guest.
+#[test]
+fn a_context_ends_after_its_memory_has_been_unregistered() {
+    alone("a_context_ends_after_its_memory_has_been_unregistered", |mut bench| {
+        let (region, vaddr, len) = (2, 0x3000_0020_0000, MIB);
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+        bench.ctx = ContextId(78);
+        bench.attach_pinned(region, vaddr, len);
+        bench.good(&VcudaHostRegister { vaddr, len: len as usize, flags: 0 });
+        let unregister = stop_next("cuMemHostUnregister");
+        let detached = bench.session.regions.detach(region, || ()).unwrap();
+        bench.executor.region_detaching(detached);
+        unregister.wait();
+        let end = stop_next("cuCtxDestroy_v2");
+        bench.begin(6, &VcudaCtxDestroy { ctx: ContextId(78) });
+        assert!(!end.comes());
+        drop((unregister, end));
+        assert_eq!(bench.ended(6), 0);
+    });
+}
+
 #[test]
 fn a_context_ends_after_the_loads_in_it() {
     alone("a_context_ends_after_the_loads_in_it", |mut bench| {
