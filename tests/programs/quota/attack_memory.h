@@ -9,6 +9,10 @@ class Memory {
     }
 
     void any() {
+        // Sharing takes two processes that try it at the same time, so try it more often.
+        if (tenant_.report().processes > 1 && tenant_.random(2)) {
+            return tenant_.random(2) ? ipc_own() : ipc_other();
+        }
         switch (tenant_.random(8)) {
         case 0:
             return device();
