@@ -94,7 +94,8 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     // The broker measures the size of a context as the memory that NVML reports for a ready worker.
     let ready = || host.warm_workers();
     assert!(eventually(Duration::from_secs(60), || !ready().is_empty()), "{}", host.log());
-    nvml.say(&format!("process 0 {} {CONTEXT}", ready()[0]));
+    let warm = ready()[0];
+    nvml.say(&format!("process 0 {warm} {CONTEXT}"));
     let reserved = || host.ask(&["gpu", "ls"])[0]["memory_reserved"].as_u64().unwrap();
     let learned = eventually(Duration::from_secs(60), || reserved() >= CONTEXT);
     assert!(learned, "{}\n{}", host.ask(&["gpu", "ls"]), host.log());
@@ -119,6 +120,8 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     // exits.
     let (mut program, _) = host.spawn(B, "spin", &["loop"]);
     assert_eq!(account(B)["memory_by_kind"]["context"], json!(CONTEXT), "{}", account(B));
+    // It has the warm worker that could not serve the first session.
+    assert!(host.log().contains(&format!("worker={warm}")), "{}", host.log());
     program.kill().unwrap();
     program.wait().unwrap();
     let free = eventually(Duration::from_secs(60), || nothing(account(B)));

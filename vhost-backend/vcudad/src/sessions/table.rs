@@ -450,8 +450,15 @@ impl Sessions {
         let is_exclusive = state.vm.spec.sharing == Sharing::Exclusive;
         let shares_workers = session.env.is_empty() && is_exclusive;
         let free = shares_workers.then(|| self.workers.first_free(&set)).flatten();
-        let user = session.user;
-        match free.filter(|worker| self.charge_context(*worker, id, user, &set, gpus)) {
+        let charged = free.filter(|&worker| {
+            let has_room = self.charge_context(worker, id, session.user, &set, gpus);
+            if !has_room {
+                // The worker stays free.
+                self.accounts.close(worker);
+            }
+            has_room
+        });
+        match charged {
             Some(worker) => {
                 self.workers.give(worker, session);
                 if self.workers.get(worker).is_some_and(|worker| worker.is_warm()) {
