@@ -352,9 +352,9 @@ impl Refusal {
                 let max = limits.max_connections;
                 format!(
                     "connections.max is {max}, and that many front ends (VMMs, or programs without a \
-                     VM) are connected; to permit more, set it in vcudad's configuration file and \
-                     restart vcudad, or remove the VM and add it with vcudactl vm add \
-                     --connections-max"
+                     VM) are connected; to permit more, set it in vcudad's configuration file, and then \
+                     use vcudactl vm rm and vcudactl vm restore; for a VM that isn't in the file, use \
+                     vcudactl vm rm and vcudactl vm add --connections-max"
                 )
             }
             Self::NotSealed => "a front end whose memory isn't sealed against shrinking \
