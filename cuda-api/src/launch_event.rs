@@ -25,6 +25,11 @@ impl Point {
             Self::Begun => Edge::LaunchOrder,
         }
     }
+
+    /// Returns whether the event also counts blocks that have only begun as finished.
+    pub fn at_block_start(self) -> bool {
+        matches!(self, Self::Programmatic { at_block_start: true })
+    }
 }
 
 /// An event, by the program's handle, and the point that it marks.
@@ -68,6 +73,53 @@ impl LaunchEvent {
     }
 }
 
+/// The events that a launch records: at most one of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchEvents<T = LaunchEvent> {
+    /// The event with [`Point::Programmatic`].
+    pub programmatic: Option<T>,
+    /// The event with [`Point::Begun`].
+    pub begun: Option<T>,
+}
+
+impl LaunchEvents {
+    /// Reads a launch attribute. Returns false if the attribute isn't an event. As with NVIDIA's
+    /// driver, the last attribute of each kind counts.
+    pub fn read(&mut self, attribute: &CUlaunchAttribute) -> CuResult<bool> {
+        let Some(event) = LaunchEvent::read(attribute)? else { return Ok(false) };
+        let place = match event.point {
+            Point::Programmatic { .. } => &mut self.programmatic,
+            Point::Begun => &mut self.begun,
+        };
+        *place = Some(event);
+        Ok(true)
+    }
+
+    /// Looks up the events. Returns the first error.
+    pub fn try_map<T>(
+        self,
+        mut find: impl FnMut(LaunchEvent) -> CuResult<T>,
+    ) -> CuResult<LaunchEvents<T>> {
+        Ok(LaunchEvents {
+            programmatic: self.programmatic.map(&mut find).transpose()?,
+            begun: self.begun.map(&mut find).transpose()?,
+        })
+    }
+}
+
+impl<T> Default for LaunchEvents<T> {
+    fn default() -> Self {
+        Self { programmatic: None, begun: None }
+    }
+}
+
+impl<T> LaunchEvents<T> {
+    /// Returns the events. If both are the same event, the record that completes later is last.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.begun.iter().chain(&self.programmatic)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +153,30 @@ mod tests {
         }
         let other = attribute(Id::CU_LAUNCH_ATTRIBUTE_PRIORITY, 1, 1);
         assert_eq!(LaunchEvent::read(&other), Ok(None));
+    }
+
+    #[test]
+    fn a_launch_records_the_last_event_of_each_kind() {
+        let named = |id, handle| {
+            let mut named = attribute(id, 0, 1);
+            named.value.programmaticEvent.event = std::ptr::without_provenance_mut(handle);
+            named
+        };
+        let mut events = LaunchEvents::default();
+        for (id, handle, is_event) in [
+            (Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 1, true),
+            (Id::CU_LAUNCH_ATTRIBUTE_PRIORITY, 2, false),
+            (Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, 3, true),
+            (Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, 4, true),
+        ] {
+            assert_eq!(events.read(&named(id, handle)), Ok(is_event));
+        }
+        let handles: Vec<usize> = events.iter().map(|event| event.handle).collect();
+        assert_eq!(handles, [3, 4]);
+        let fail = |event: LaunchEvent| match event.handle {
+            3 => Err(CuError::INVALID_HANDLE),
+            handle => Ok(handle),
+        };
+        assert_eq!(events.try_map(fail), Err(CuError::INVALID_HANDLE));
     }
 }

@@ -27,6 +27,8 @@ pub struct Driver {
     /// Whether the host knows the call `VcudaLaunchEvent`, which the previous release doesn't know.
     /// Set by the first launch that needs the call.
     pub records_in_launches: OnceLock<bool>,
+    /// The same for `VcudaLaunchEvents`.
+    pub records_two_in_launches: OnceLock<bool>,
     /// The result of `cuModuleGetLoadingMode`.
     pub loading_mode: OnceLock<u32>,
     /// The limits of contexts that the program has queried, by context and number.
@@ -99,6 +101,7 @@ fn start() -> CuResult<Driver> {
             handles,
             memory,
             records_in_launches: OnceLock::new(),
+            records_two_in_launches: OnceLock::new(),
             loading_mode: OnceLock::new(),
             limits: Remembered::default(),
             tensor_maps: TensorMaps::default(),

@@ -269,18 +269,18 @@ impl<Op: Operation> Graphs<Op> {
         self.push_with(stream, |_, _| Ok(Some(op))).map(drop)
     }
 
-    /// Adds a node for a kernel launch in a captured stream, as [`Graphs::push`] does. If
-    /// `programmatic` is true, the kernel can start before the kernels that it depends on have
-    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `event` is an event that
-    /// the launch records, and the edge to nodes that will wait for it.
+    /// Like [`Graphs::push`], for a kernel. If `programmatic` is true, it can start before the kernels
+    /// that it depends on have finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
+    /// `events` are the events that the launch records, each with the edge to nodes that will wait for
+    /// it.
     pub fn push_launch(
         &self,
         stream: &Stream,
         op: Op,
         programmatic: bool,
-        event: Option<(u64, Edge)>,
+        events: impl IntoIterator<Item = (u64, Edge)>,
     ) -> CuResult {
-        self.push_after(stream, |_, _| Ok(Some(op)), programmatic, event).map(drop)
+        self.push_after(stream, |_, _| Ok(Some(op)), programmatic, events).map(drop)
     }
 
     /// Adds a node in a captured stream, as [`Graphs::push`] does, with the operation that `make`
@@ -290,7 +290,7 @@ impl<Op: Operation> Graphs<Op> {
         stream: &Stream,
         make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
     ) -> CuResult<Option<NodeId>> {
-        self.push_after(stream, make, false, None)
+        self.push_after(stream, make, false, [])
     }
 
     fn push_after(
@@ -298,7 +298,7 @@ impl<Op: Operation> Graphs<Op> {
         stream: &Stream,
         make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
         programmatic: bool,
-        event: Option<(u64, Edge)>,
+        events: impl IntoIterator<Item = (u64, Edge)>,
     ) -> CuResult<Option<NodeId>> {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
@@ -314,7 +314,7 @@ impl<Op: Operation> Graphs<Op> {
             let node = table.add_with(graph, &after, make)?;
             if let (Some(node), Some(member)) = (node, captures.streams.get_mut(&stream.key)) {
                 (member.after, member.captured) = ([(node, Edge::Full)].into(), Some(node));
-                if let Some((event, edge)) = event {
+                for (event, edge) in events {
                     captures.events.insert(event, (capture, [(node, edge)].into()));
                 }
             }

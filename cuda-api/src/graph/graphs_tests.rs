@@ -49,7 +49,7 @@ fn a_fork_and_a_join_become_a_diamond() {
 fn an_event_that_a_captured_launch_records_is_invalid_outside_of_the_capture() {
     for edge in [Edge::Programmatic, Edge::LaunchOrder, Edge::ProgrammaticLaunchOrder] {
         let graphs = begun(3, Mode::Global);
-        graphs.push_launch(&stream(3), 1, false, Some((50, edge))).unwrap();
+        graphs.push_launch(&stream(3), 1, false, [(50, edge)]).unwrap();
         assert_eq!(graphs.forbid_captured_event(50), Err(CuError::INVALID_VALUE));
         graphs.forget_event(50);
         assert_eq!(graphs.forbid_captured_event(50), Ok(()));
@@ -235,7 +235,7 @@ fn a_programmatic_launch_depends_on_the_kernel_before_it_in_that_way() {
     for op in 1..=2 {
         graphs.push(&stream(3), op).unwrap();
     }
-    graphs.push_launch(&stream(3), 3, true, None).unwrap();
+    graphs.push_launch(&stream(3), 3, true, []).unwrap();
     graphs.push(&stream(3), 4).unwrap();
     let graph = graphs.end(&stream(3), 7).unwrap();
     let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
@@ -246,7 +246,7 @@ fn a_programmatic_launch_depends_on_the_kernel_before_it_in_that_way() {
 #[test]
 fn the_event_of_a_captured_launch_has_an_edge_of_its_own() {
     let graphs = begun(3, Mode::Relaxed);
-    graphs.push_launch(&stream(3), 1, false, Some((9, Edge::LaunchOrder))).unwrap();
+    graphs.push_launch(&stream(3), 1, false, [(9, Edge::LaunchOrder)]).unwrap();
     assert!(graphs.wait(9, || Ok(stream(4))).unwrap());
     let after = |key| graphs.info(&stream(key)).unwrap().unwrap().after;
     assert_eq!(after(4), [(after(3)[0].0, Edge::LaunchOrder)]);
@@ -255,6 +255,18 @@ fn the_event_of_a_captured_launch_has_an_edge_of_its_own() {
     assert!(graphs.record(9, || Ok(stream(3))).unwrap());
     assert!(graphs.wait(9, || Ok(stream(4))).unwrap());
     assert_eq!(after(4), after(3));
+}
+
+#[test]
+fn each_event_of_a_captured_launch_has_an_edge_of_its_own() {
+    let graphs = begun(3, Mode::Relaxed);
+    let events = [(9, Edge::LaunchOrder), (10, Edge::Programmatic)];
+    graphs.push_launch(&stream(3), 1, false, events).unwrap();
+    let after = |key| graphs.info(&stream(key)).unwrap().unwrap().after;
+    for ((event, edge), waiting) in events.into_iter().zip([4, 5]) {
+        assert!(graphs.wait(event, || Ok(stream(waiting))).unwrap());
+        assert_eq!(after(waiting), [(after(3)[0].0, edge)]);
+    }
 }
 
 #[test]
@@ -277,7 +289,7 @@ fn a_programmatic_launch_replaces_the_edges_that_the_program_sets() {
     graphs.push(&stream(3), 1).unwrap();
     let (node, _) = graphs.info(&stream(3)).unwrap().unwrap().after[0];
     graphs.update(&stream(3), &[(node, Edge::LaunchOrder)], true).unwrap();
-    graphs.push_launch(&stream(3), 2, true, None).unwrap();
+    graphs.push_launch(&stream(3), 2, true, []).unwrap();
     let graph = graphs.end(&stream(3), 7).unwrap();
     let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
     assert_eq!(edges[0].2, Edge::Programmatic);

@@ -1011,6 +1011,17 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Local,
     },
     Entry {
+        number: 106,
+        name: "vcudaLaunchEvents",
+        waited: false,
+        quiet: false,
+        blocking: false,
+        pending: false,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::Local,
+    },
+    Entry {
         number: 110,
         name: "vcudaGraphInstantiate",
         waited: true,
@@ -5968,6 +5979,94 @@ impl<'a> VcudaLaunchEvent<'a> {
     }
 }
 
+/// Call 106, `vcudaLaunchEvents`.
+///
+/// The same as vcudaLaunch, and records two events as vcudaLaunchEvent does: programmatic with
+/// PROGRAMMATIC_EVENT, and begun with LAUNCH_COMPLETION_EVENT. Both can be the same event. The previous
+/// release doesn't know this call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLaunchEvents<'a> {
+    /// Id of a function or a kernel.
+    pub f: FuncId,
+    /// `gridX`.
+    pub grid_x: u32,
+    /// `gridY`.
+    pub grid_y: u32,
+    /// `gridZ`.
+    pub grid_z: u32,
+    /// `blockX`.
+    pub block_x: u32,
+    /// `blockY`.
+    pub block_y: u32,
+    /// `blockZ`.
+    pub block_z: u32,
+    /// `sharedMemBytes`.
+    pub shared_mem_bytes: u32,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+    /// `params`.
+    pub params: &'a [u8],
+    /// `attributes`.
+    pub attributes: Array<'a, LaunchAttribute>,
+    /// Id of an event.
+    pub programmatic: EventId,
+    /// `atBlockStart`.
+    pub at_block_start: u32,
+    /// Id of an event.
+    pub begun: EventId,
+}
+impl<'a> Call<'a> for VcudaLaunchEvents<'a> {
+    const OPCODE: u32 = 106;
+    const NAME: &'static str = "vcudaLaunchEvents";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.f.to_word());
+        writer.word(self.grid_x.to_word());
+        writer.word(self.grid_y.to_word());
+        writer.word(self.grid_z.to_word());
+        writer.word(self.block_x.to_word());
+        writer.word(self.block_y.to_word());
+        writer.word(self.block_z.to_word());
+        writer.word(self.shared_mem_bytes.to_word());
+        writer.word(self.h_stream.to_word());
+        writer.bytes(self.params.as_ref());
+        writer.array(self.attributes);
+        writer.word(self.programmatic.to_word());
+        writer.word(self.at_block_start.to_word());
+        writer.word(self.begun.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLaunchEvents<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            f: <FuncId>::from_word(reader.word()?)?,
+            grid_x: <u32>::from_word(reader.word()?)?,
+            grid_y: <u32>::from_word(reader.word()?)?,
+            grid_z: <u32>::from_word(reader.word()?)?,
+            block_x: <u32>::from_word(reader.word()?)?,
+            block_y: <u32>::from_word(reader.word()?)?,
+            block_z: <u32>::from_word(reader.word()?)?,
+            shared_mem_bytes: <u32>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            params: reader.bytes()?,
+            attributes: reader.array(crate::limits::LAUNCH_ATTRIBUTES_MAX)?,
+            programmatic: <EventId>::from_word(reader.word()?)?,
+            at_block_start: <u32>::from_word(reader.word()?)?,
+            begun: <EventId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
 /// Call 110, `vcudaGraphInstantiate`.
 ///
 /// The guest library captures streams and builds graphs itself. graph is encoded as described in
@@ -9724,6 +9823,7 @@ VcudaLaunch { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_b
 VcudaLaunchCooperative { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_bytes, h_stream, params } => (),
 VcudaHostFunc { h_stream, token } => (),
 VcudaLaunchEvent { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_bytes, h_stream, params, attributes, event, attribute, at_block_start } => (),
+VcudaLaunchEvents { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_bytes, h_stream, params, attributes, programmatic, at_block_start, begun } => (),
 VcudaGraphInstantiate { exec, flags, blob, graph } => (),
 CuGraphExecDestroy { h_graph_exec } => (),
 CuGraphLaunch { h_graph, h_stream } => (),

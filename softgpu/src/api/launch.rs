@@ -7,7 +7,7 @@ use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::{Attributes, OF_NODES, Value};
 use cuda_api::clusters::check as check_clusters;
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::launch_event::LaunchEvent;
+use cuda_api::launch_event::{LaunchEvent, LaunchEvents};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUevent, CUfunction, CUlaunchAttribute, CUlaunchAttributeID as L,
@@ -265,12 +265,9 @@ pub(crate) unsafe fn launch(
     shape: Shape,
     stream: &Stream,
     (params, extra): (In<*const c_void>, In<*mut c_void>),
-    (mut attributes, programmatic, event): (Attributes, bool, Option<LaunchEvent>),
+    (mut attributes, programmatic, events): (Attributes, bool, LaunchEvents),
 ) -> CuResult {
-    let event = match event {
-        Some(event) => Some((recorded_event(event.handle, stream)?, event)),
-        None => None,
-    };
+    let events = events.try_map(|event| Ok((recorded_event(event.handle, stream)?, event)))?;
     let captured = capture::captured(stream)?;
     // SAFETY: the caller guarantees that `params` and `extra` are valid for the function.
     let mut kernel =
@@ -282,16 +279,16 @@ pub(crate) unsafe fn launch(
         attributes.inherit(&stream.queue.attributes());
         kernel.set_attributes(attributes)?;
         let op = Op::Kernel(kernel);
-        let event = event.map(|(_, event)| (event.handle as u64, event.point.edge()));
-        return capture::GRAPHS.push_launch(&stream.into(), op, programmatic, event);
+        let events = events.iter().map(|(_, event)| (event.handle as u64, event.point.edge()));
+        return capture::GRAPHS.push_launch(&stream.into(), op, programmatic, events);
     }
     kernel.function.context().resources()?.reserve_local(kernel.local())?;
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
-    if let Some((recorded, event)) = event {
-        // A capture may have recorded the event before. This launch records it outside any capture,
-        // so the event no longer refers to that capture. softgpu can record the event only at the
-        // end of the kernel, which CUDA allows.
+    for (recorded, event) in events.iter() {
+        // If the event marked a place in a capture, it doesn't any more, because the launch records
+        // it. softgpu records it at the end of the kernel, the only point that it knows. CUDA
+        // allows an event to be that late.
         capture::GRAPHS.record(event.handle as u64, || Ok(stream.into()))?;
         recorded.record(stream);
     }
@@ -354,14 +351,11 @@ unsafe fn launch_ex(
     let count = config.numAttrs as usize;
     // SAFETY: the caller guarantees an array of `numAttrs` attributes.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
-    let mut event = None;
     let (mut kept, mut programmatic) = (Attributes::default(), false);
+    let mut events = LaunchEvents::default();
     for index in 0..count {
         let attribute = attributes.get(index)?;
-        if let Some(another) = LaunchEvent::read(&attribute)? {
-            if event.replace(another).is_some() {
-                return Err(CuError::NOT_SUPPORTED);
-            }
+        if events.read(&attribute)? {
             continue;
         }
         let CUlaunchAttribute { id, value, .. } = attribute;
@@ -393,8 +387,8 @@ unsafe fn launch_ex(
             _ => {}
         }
     }
-    // SAFETY: the caller guarantees that `params` and `extra` are valid for the function.
-    unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic, event)) }
+    // SAFETY: the caller makes the guarantees that this function requires.
+    unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic, events)) }
 }
 
 /// Returns the maximum number of a kernel's blocks that can be resident on a multiprocessor.

@@ -17,14 +17,15 @@ use crate::program::{bytes_at, copy_from};
 use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::Attributes;
 use cuda_api::clusters;
-use cuda_api::launch_event::{LaunchEvent, Point};
+use cuda_api::launch_event::{LaunchEvent, LaunchEvents, Point};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUdevice_attribute, CUfunction_attribute, CUlaunchAttribute,
     CUlaunchAttributeID, CUlaunchConfig, CUstreamAttrValue,
 };
 use protocol::calls::{
-    VcudaLaunch, VcudaLaunchCooperative, VcudaLaunchEvent, VcudaOccupancyClusters,
+    VcudaLaunch, VcudaLaunchCooperative, VcudaLaunchEvent, VcudaLaunchEvents,
+    VcudaOccupancyClusters,
 };
 use protocol::ids::{EventId, FuncId, StreamId};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
@@ -171,7 +172,27 @@ fn checked_event(driver: &Driver, handle: Handle) -> CuResult<Arc<Event>> {
     Ok(event)
 }
 
-/// Returns a call with this shape, in which all handles and the attribute are 0.
+/// Returns a call with this shape and no handles.
+fn launch_events(shape: &Shape) -> VcudaLaunchEvents<'static> {
+    VcudaLaunchEvents {
+        f: FuncId(0),
+        grid_x: shape.grid[0],
+        grid_y: shape.grid[1],
+        grid_z: shape.grid[2],
+        block_x: shape.block[0],
+        block_y: shape.block[1],
+        block_z: shape.block[2],
+        shared_mem_bytes: shape.shared,
+        h_stream: StreamId(0),
+        params: &[],
+        attributes: Default::default(),
+        programmatic: EventId(0),
+        at_block_start: 0,
+        begun: EventId(0),
+    }
+}
+
+/// Returns a call with this shape and no handles.
 fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     VcudaLaunchEvent {
         f: FuncId(0),
@@ -191,15 +212,22 @@ fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     }
 }
 
-/// Fails if the host doesn't know launches that record events. To find out, the first such launch
-/// makes a call that launches nothing.
-fn known_to_host(driver: &Driver) -> CuResult {
-    let known = driver.records_in_launches.get_or_init(|| {
-        let nothing = launch_event(&Shape { grid: [0; 3], block: [0; 3], shared: 0 });
-        driver.session.call(&nothing) != Err(CuError::NOT_SUPPORTED)
-    });
-    if !*known {
-        say!(Warn, "the host doesn't support launches that record an event");
+/// Fails if the host doesn't know launches that record one event, or two with `both`. The first such
+/// launch asks it with a call that launches nothing.
+fn known_to_host(driver: &Driver, both: bool) -> CuResult {
+    let (known, what) = match both {
+        false => (&driver.records_in_launches, "an event"),
+        true => (&driver.records_two_in_launches, "two events"),
+    };
+    let ask = || {
+        let nothing = Shape { grid: [0; 3], block: [0; 3], shared: 0 };
+        match both {
+            false => driver.session.call(&launch_event(&nothing)),
+            true => driver.session.call(&launch_events(&nothing)),
+        }
+    };
+    if !*known.get_or_init(|| ask() != Err(CuError::NOT_SUPPORTED)) {
+        say!(Warn, "the host doesn't support launches that record {what}: update the host");
         return Err(CuError::NOT_SUPPORTED);
     }
     Ok(())
@@ -215,16 +243,13 @@ unsafe fn launch(
     shape: Shape,
     (stream, null): (Handle, usize),
     (parameters, extra): (In<usize>, In<usize>),
-    (attributes, event): (&[LaunchAttribute], Option<LaunchEvent>),
+    (attributes, events): (&[LaunchAttribute], LaunchEvents),
 ) -> CuResult {
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(handle)?;
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
-    let event = match event {
-        Some(event) => Some((checked_event(driver, event.handle)?, event.point)),
-        None => None,
-    };
+    let events = events.try_map(|event| Ok((checked_event(driver, event.handle)?, event.point)))?;
     if capture::captured(driver, stream, null)? {
         let push = |params: &[u8]| {
             // In a graph, this attribute isn't a property of the launch, but of the edges to its
@@ -243,38 +268,50 @@ unsafe fn launch(
             let function = function.clone();
             let kernel = Kernel { handle, function, shape, params, attributes };
             let (stream, op) = (capture::describe(driver, stream, null)?, Op::Kernel(kernel));
-            let event = event.as_ref().map(|(event, point)| (event.id.0, point.edge()));
-            GRAPHS.push_launch(&stream, op, programmatic, event)
+            let events = events.iter().map(|(event, point)| (event.id.0, point.edge()));
+            GRAPHS.push_launch(&stream, op, programmatic, events)
         };
         // SAFETY: the caller promises what `with_parameters` requires.
         return unsafe { with_parameters(&function, parameters, extra, push) };
     }
-    if let Some((event, point)) = event {
-        known_to_host(driver)?;
-        // This launch records the event. If the event marked a node of a capture before, it doesn't
-        // any more.
+    let both = events.programmatic.is_some() && events.begun.is_some();
+    if events.iter().next().is_some() {
+        known_to_host(driver, both)?;
+    }
+    for (event, _) in events.iter() {
+        // If the event marked a place in a capture, it doesn't any more, because this launch
+        // records it.
         GRAPHS.record(event.id.0, || capture::describe(driver, stream, null))?;
-        let (attribute, at_block_start) = match point {
-            Point::Programmatic { at_block_start } => (PROGRAMMATIC_EVENT, at_block_start),
-            Point::Begun => (LAUNCH_COMPLETION_EVENT, false),
-        };
-        let post = |params: &[u8]| {
+    }
+    let post = |params: &[u8]| match (&events.programmatic, &events.begun) {
+        (Some((programmatic, point)), Some((begun, _))) => {
+            driver.session.post(&VcudaLaunchEvents {
+                f: function.id,
+                h_stream,
+                params,
+                attributes: attributes.into(),
+                programmatic: programmatic.id,
+                at_block_start: point.at_block_start().into(),
+                begun: begun.id,
+                ..launch_events(&shape)
+            })
+        }
+        (Some((event, point)), None) | (None, Some((event, point))) => {
             driver.session.post(&VcudaLaunchEvent {
                 f: function.id,
                 h_stream,
                 params,
                 attributes: attributes.into(),
                 event: event.id,
-                attribute,
-                at_block_start: at_block_start.into(),
+                attribute: match point {
+                    Point::Programmatic { .. } => PROGRAMMATIC_EVENT,
+                    Point::Begun => LAUNCH_COMPLETION_EVENT,
+                },
+                at_block_start: point.at_block_start().into(),
                 ..launch_event(&shape)
             })
-        };
-        // SAFETY: the caller promises what `with_parameters` requires.
-        return unsafe { with_parameters(&function, parameters, extra, post) };
-    }
-    let post = |params: &[u8]| {
-        driver.session.post(&VcudaLaunch {
+        }
+        (None, None) => driver.session.post(&VcudaLaunch {
             f: function.id,
             grid_x: shape.grid[0],
             grid_y: shape.grid[1],
@@ -286,7 +323,7 @@ unsafe fn launch(
             h_stream,
             params,
             attributes: attributes.into(),
-        })
+        }),
     };
     // SAFETY: the caller promises what `with_parameters` requires.
     unsafe { with_parameters(&function, parameters, extra, post) }
@@ -311,7 +348,7 @@ pub fn launch_packed(
     // marker follows them.
     unsafe {
         let extra = In::from_address(extra.as_ptr() as usize);
-        launch(handle, shape, stream, (In::null(), extra), (&[], None))
+        launch(handle, shape, stream, (In::null(), extra), Default::default())
     }
 }
 
@@ -351,8 +388,9 @@ pub unsafe fn launch_cooperative(
         let value = [1, 0, 0, 0, 0, 0, 0, 0];
         let attributes = [LaunchAttribute { id: COOPERATIVE, value }];
         let arguments = (parameters, In::null());
-        // SAFETY: the caller promises what `launch` requires.
-        return unsafe { launch(function, shape, (stream, null), arguments, (&attributes, None)) };
+        let options = (&attributes[..], LaunchEvents::default());
+        // SAFETY: the caller promises what this requires.
+        return unsafe { launch(function, shape, (stream, null), arguments, options) };
     }
     let function: Arc<Function> = driver.handles.get(function)?;
     let h_stream = stream_id(driver, stream, null)?;
@@ -376,14 +414,14 @@ pub unsafe fn launch_cooperative(
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
-/// Returns the shape, stream, encoded attributes, and event of a launch configuration.
+/// Returns the shape, stream, encoded attributes, and events of a launch configuration.
 ///
 /// # Safety
 ///
 /// The configuration's array must have as many attributes as the configuration's count.
 unsafe fn read_config(
     config: In<CUlaunchConfig>,
-) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>, Option<LaunchEvent>)> {
+) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>, LaunchEvents)> {
     let config = config.get()?;
     let count = config.numAttrs as usize;
     if count > LAUNCH_ATTRIBUTES_MAX {
@@ -391,14 +429,10 @@ unsafe fn read_config(
     }
     // SAFETY: the caller promises that the array has as many attributes as the configuration says.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
-    let (mut wire, mut event) = (Vec::new(), None);
+    let (mut wire, mut events) = (Vec::new(), LaunchEvents::default());
     for index in 0..count {
         let attribute = attributes.get(index)?;
-        if let Some(another) = LaunchEvent::read(&attribute)? {
-            if event.replace(another).is_some() {
-                say!(Warn, "a launch that records two events is not supported");
-                return Err(CuError::NOT_SUPPORTED);
-            }
+        if events.read(&attribute)? {
             continue;
         }
         let CUlaunchAttribute { id, value, .. } = attribute;
@@ -419,7 +453,7 @@ unsafe fn read_config(
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
         shared: config.sharedMemBytes,
     };
-    Ok((shape, config.hStream as Handle, wire, event))
+    Ok((shape, config.hStream as Handle, wire, events))
 }
 
 /// Queues a launch that a configuration describes.
@@ -433,10 +467,10 @@ unsafe fn launch_ex(
     arguments: (In<usize>, In<usize>),
     null: usize,
 ) -> CuResult {
-    // SAFETY: the caller promises what `read_config` requires.
-    let (shape, stream, attributes, event) = unsafe { read_config(config) }?;
-    // SAFETY: the caller promises what `with_parameters` requires, and so what `launch` requires.
-    unsafe { launch(function, shape, (stream, null), arguments, (&attributes, event)) }
+    // SAFETY: the caller promises what this requires.
+    let (shape, stream, attributes, events) = unsafe { read_config(config) }?;
+    // SAFETY: as above.
+    unsafe { launch(function, shape, (stream, null), arguments, (&attributes, events)) }
 }
 
 /// Queries how many clusters of a launch can run at once, or how large a cluster may be.
@@ -480,7 +514,7 @@ entries! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared };
         // SAFETY: the program passes arguments as the API requires for this function.
-        unsafe { launch(function, shape, (stream, null), (parameters, extra), (&[], None)) }
+        unsafe { launch(function, shape, (stream, null), (parameters, extra), Default::default()) }
     }
 
     fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(

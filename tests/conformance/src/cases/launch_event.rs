@@ -140,8 +140,61 @@ cases! {
         }
     }
 
-    /// A kernel that waits for a programmatic event may start before the kernel that records the
-    /// event ends. Therefore, the second kernel itself waits for the first one, in its code.
+    fn a_launch_records_two_events(cuda) {
+        static GO: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+        cuda.primary()?;
+        let pair = Pair::new(cuda)?;
+        let [first, second] = pair.streams;
+        let other = get!(cuda, cuEventCreate(@, UNTIMED))?;
+        let mut list = [attribute(IDS[0], pair.event, 0), attribute(IDS[1], other, 0)];
+        for (round, go) in (0..).zip(&GO) {
+            match round {
+                0 => {}
+                1 => list.reverse(),
+                // Both records can be of the same event.
+                _ => list = [attribute(IDS[0], pair.event, 0), attribute(IDS[1], pair.event, 0)],
+            }
+            cuda.upload(pair.word, &[1u32])?;
+            cu!(cuda, cuLaunchHostFunc(first, Some(wait_for_flag), parameter(go)))?;
+            pair.launch(cuda, 0, &mut list)?;
+            refused!(cu!(cuda, cuEventQuery(pair.event)), NOT_READY);
+            if round < 2 {
+                refused!(cu!(cuda, cuEventQuery(other)), NOT_READY);
+            }
+            for event in [other, pair.event] {
+                cu!(cuda, cuStreamWaitEvent(second, event, 0))?;
+            }
+            refused!(cu!(cuda, cuStreamQuery(second)), NOT_READY);
+            go.store(true, Ordering::SeqCst);
+            for event in [other, pair.event] {
+                cu!(cuda, cuEventSynchronize(event))?;
+            }
+            cu!(cuda, cuStreamSynchronize(second))?;
+            cu!(cuda, cuStreamSynchronize(first))?;
+            same!(cuda.download::<u32>(pair.word, 1)?, [5]);
+        }
+        cu!(cuda, cuEventDestroy_v2(other))?;
+    }
+
+    /// Of two attributes that record an event at the same point, only the last one counts.
+    fn a_launch_records_one_event_of_each_kind(cuda) {
+        static GO: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+        cuda.primary()?;
+        let pair = Pair::new(cuda)?;
+        let first = get!(cuda, cuEventCreate(@, UNTIMED))?;
+        for (id, go) in IDS.into_iter().zip(&GO) {
+            cu!(cuda, cuLaunchHostFunc(pair.streams[0], Some(wait_for_flag), parameter(go)))?;
+            pair.launch(cuda, 0, &mut [attribute(id, first, 0), attribute(id, pair.event, 0)])?;
+            cu!(cuda, cuEventQuery(first))?;
+            refused!(cu!(cuda, cuEventQuery(pair.event)), NOT_READY);
+            go.store(true, Ordering::SeqCst);
+            cu!(cuda, cuEventSynchronize(pair.event))?;
+        }
+        cu!(cuda, cuStreamSynchronize(pair.streams[0]))?;
+        cu!(cuda, cuEventDestroy_v2(first))?;
+    }
+
+    /// The second kernel waits for the first one itself, because it may start before the first one ends.
     fn a_dependent_kernel_waits_for_the_kernel_of_a_programmatic_event(cuda, primary) {
         let pair = Pair::new(cuda)?;
         for at_block_start in [0, 1] {
@@ -168,6 +221,11 @@ cases! {
             refused!(launch(pair.event, EXTERNAL), ILLEGAL_STATE);
             refused!(launch(pair.event, 2), INVALID_VALUE);
         }
+        // If a launch can't record one of two events, it doesn't record the other one either.
+        for (good, bad) in [(IDS[0], IDS[1]), (IDS[1], IDS[0])] {
+            let mut list = [attribute(good, pair.event, 0), attribute(bad, timed, 0)];
+            refused!(pair.launch(cuda, 0, &mut list), NOT_SUPPORTED);
+        }
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(pair.word, 1)?, [1]);
         cu!(cuda, cuEventQuery(pair.event))?;
@@ -192,8 +250,31 @@ cases! {
             same!((edge.from_port, edge.to_port), (2, 0));
             cu!(cuda, cuGraphDestroy(graph))?;
         }
-        // The event was recorded in a capture, so a query fails. After a launch in a stream that
-        // isn't captured has recorded the event, a query succeeds.
+
+        let late = get!(cuda, cuEventCreate(@, UNTIMED))?;
+        let [first, second] = pair.streams;
+        cu!(cuda, cuStreamBeginCapture_v2(first, CUstreamCaptureMode(0)))?;
+        pair.launch(cuda, 0, &mut [programmatic, attribute(IDS[1], late, 0)])?;
+        cu!(cuda, cuStreamWaitEvent(second, late, 0))?;
+        pair.launch(cuda, 1, &mut [])?;
+        cu!(cuda, cuStreamWaitEvent(second, pair.event, 0))?;
+        pair.launch(cuda, 1, &mut [])?;
+        cu!(cuda, cuEventRecord(late, second))?;
+        cu!(cuda, cuStreamWaitEvent(first, late, 0))?;
+        let graph = get!(cuda, cuStreamEndCapture(first, @))?;
+        let mut data = [CUgraphEdgeData { from_port: 9, to_port: 9, type_: 9, reserved: [9; 5] }; 3];
+        let (mut from, mut to, mut count) = ([null_mut(); 3], [null_mut(); 3], 3);
+        let (from, to) = (from.as_mut_ptr(), to.as_mut_ptr());
+        cu!(cuda, cuGraphGetEdges_v2(graph, from, to, data.as_mut_ptr(), &mut count))?;
+        same!(count, 3);
+        // The second launch waits for one event, and the third one for the other.
+        let mut ports = data.map(|edge| (edge.from_port, edge.type_));
+        ports.sort_unstable();
+        same!(ports, [(0, 0), (1, 1), (2, 0)]);
+        cu!(cuda, cuGraphDestroy(graph))?;
+        cu!(cuda, cuEventDestroy_v2(late))?;
+        // A launch in a stream that isn't captured records the event outside of the capture, so it
+        // can be queried.
         refused!(cu!(cuda, cuEventQuery(pair.event)), INVALID_VALUE);
         pair.launch(cuda, 0, &mut [programmatic])?;
         cu!(cuda, cuEventSynchronize(pair.event))?;

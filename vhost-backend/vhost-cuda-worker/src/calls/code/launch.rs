@@ -9,7 +9,7 @@ use cuda_api::sys::{
 };
 use protocol::calls as api;
 use protocol::codec::Array;
-use protocol::ids::{ContextId, FuncId};
+use protocol::ids::{ContextId, EventId, FuncId};
 use protocol::options::{
     ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT, clusters,
 };
@@ -196,25 +196,27 @@ pub(in crate::calls) fn vcuda_launch(
     launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
 }
 
-/// Returns the attribute with which a launch records an event, and the event's context.
+/// Returns the attribute `id`, with which a launch records an event, and the event's context.
 fn event_attribute(
     cx: &Cx<'_>,
-    call: &api::VcudaLaunchEvent<'_>,
+    id: u32,
+    event: EventId,
+    at_block_start: u32,
 ) -> CuResult<(CUlaunchAttribute, ContextId)> {
-    let event = *lock(&cx.shared.tables).events.get(call.event)?;
-    LaunchEvent::check(event.timing, event.interprocess)?;
-    cx.event_to_record(call.event, Recorded::Unknown)?;
+    let found = *lock(&cx.shared.tables).events.get(event)?;
+    LaunchEvent::check(found.timing, found.interprocess)?;
+    cx.event_to_record(event, Recorded::Unknown)?;
     let mut value = CUlaunchAttributeValue { pad: [0; 64] };
-    match call.attribute {
+    match id {
         PROGRAMMATIC_EVENT => {
-            value.programmaticEvent.event = event.real.0;
-            value.programmaticEvent.triggerAtBlockStart = i32::from(call.at_block_start != 0);
+            value.programmaticEvent.event = found.real.0;
+            value.programmaticEvent.triggerAtBlockStart = i32::from(at_block_start != 0);
         }
-        LAUNCH_COMPLETION_EVENT => value.launchCompletionEvent.event = event.real.0,
+        LAUNCH_COMPLETION_EVENT => value.launchCompletionEvent.event = found.real.0,
         _ => return Err(CuError::INVALID_VALUE),
     }
-    let id = CUlaunchAttributeID(call.attribute);
-    Ok((CUlaunchAttribute { id, pad: [0; 4], value }, event.ctx))
+    let id = CUlaunchAttributeID(id);
+    Ok((CUlaunchAttribute { id, pad: [0; 4], value }, found.ctx))
 }
 
 pub(in crate::calls) fn vcuda_launch_event(
@@ -224,7 +226,7 @@ pub(in crate::calls) fn vcuda_launch_event(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
-    let (event, of) = event_attribute(cx, &call)?;
+    let (event, of) = event_attribute(cx, call.attribute, call.event, call.at_block_start)?;
     let (stream, ctx) = queue(cx, call.h_stream, 0)?;
     if of != ctx {
         return Err(CuError::INVALID_HANDLE);
@@ -239,7 +241,31 @@ pub(in crate::calls) fn vcuda_launch_event(
     launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
 }
 
-/// Launches a kernel with attributes. The caller has checked the attributes.
+pub(in crate::calls) fn vcuda_launch_events(
+    cx: &Cx<'_>,
+    call: api::VcudaLaunchEvents<'_>,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    cx.enter()?;
+    let programmatic =
+        event_attribute(cx, PROGRAMMATIC_EVENT, call.programmatic, call.at_block_start)?;
+    let begun = event_attribute(cx, LAUNCH_COMPLETION_EVENT, call.begun, 0)?;
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    if programmatic.1 != ctx || begun.1 != ctx {
+        return Err(CuError::INVALID_HANDLE);
+    }
+    let cx = &cx.within(ctx);
+    let shape = Shape {
+        dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+        shared: call.shared_mem_bytes,
+    };
+    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    attributes.extend([programmatic.0, begun.0]);
+    launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
+}
+
+/// Launches a kernel with attributes, which have been checked.
 fn launch_ex(
     cx: &Cx<'_>,
     f: FuncId,
@@ -251,9 +277,9 @@ fn launch_ex(
     let config = shape.with(stream, &mut attributes);
     with_parameters(cx, f, params, reservation, |function, params, extra| {
         cx.tally(|words| &words.launches, 1);
-        // SAFETY: the function, the stream, and any event in the attributes are live. The
-        // attributes contain no other pointers. The parameters are as long as the layout says, or
-        // the driver gets their length.
+        // SAFETY: the handles are live, also those of events in the attributes, which contain no
+        // other pointers. The parameters are as long as the layout says, or the driver gets their
+        // length.
         unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
     })
     .map(|(settled, _)| settled)

@@ -74,6 +74,8 @@ impl Kind {
                 .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
             api::VcudaLaunchEvent::OPCODE => decode::<api::VcudaLaunchEvent<'_>>(command)
                 .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
+            api::VcudaLaunchEvents::OPCODE => decode::<api::VcudaLaunchEvents<'_>>(command)
+                .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
             api::VcudaLaunchCooperative::OPCODE => {
                 decode::<api::VcudaLaunchCooperative<'_>>(command)
                     .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z))

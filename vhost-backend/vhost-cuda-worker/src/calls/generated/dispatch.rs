@@ -739,6 +739,12 @@ pub(super) fn dispatch(
             bodies::vcuda_launch_event(cx, call, pass, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
+        // vcudaLaunchEvents
+        106 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
+            let call = decode::<api::VcudaLaunchEvents>(args)?;
+            bodies::vcuda_launch_events(cx, call, pass, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
+        }),
         // vcudaGraphInstantiate
         110 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphInstantiate>(args)?;
@@ -1384,6 +1390,14 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
             names.functions.add(call.f.0, false);
             names.streams.add(call.h_stream.0, false);
             names.events.add(call.event.0, false);
+        }
+        // vcudaLaunchEvents
+        106 => {
+            let call = decode::<api::VcudaLaunchEvents>(args)?;
+            names.functions.add(call.f.0, false);
+            names.streams.add(call.h_stream.0, false);
+            names.events.add(call.programmatic.0, false);
+            names.events.add(call.begun.0, false);
         }
         // cuGraphLaunch
         112 => {

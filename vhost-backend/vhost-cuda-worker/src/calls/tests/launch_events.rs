@@ -1,4 +1,4 @@
-//! Tests of launches that record an event.
+//! Tests of launches that record one or two events.
 
 use super::gate::FREE;
 use super::*;
@@ -27,6 +27,26 @@ fn launch(f: u64, event: EventId) -> VcudaLaunchEvent<'static> {
         event,
         attribute: PROGRAMMATIC_EVENT,
         at_block_start: 0,
+    }
+}
+
+/// Such a launch that records two events.
+fn launch_both(f: u64, [programmatic, begun]: [EventId; 2]) -> VcudaLaunchEvents<'static> {
+    VcudaLaunchEvents {
+        f: FuncId(f),
+        grid_x: 1,
+        grid_y: 1,
+        grid_z: 1,
+        block_x: 1,
+        block_y: 1,
+        block_z: 1,
+        shared_mem_bytes: 0,
+        h_stream: StreamId(FREE),
+        params: &[],
+        attributes: Default::default(),
+        programmatic,
+        at_block_start: 0,
+        begun,
     }
 }
 
@@ -62,6 +82,30 @@ fn a_held_launch_records_its_event_when_it_runs() {
 }
 
 #[test]
+fn a_held_launch_records_two_events_when_it_runs() {
+    alone("launch_events::a_held_launch_records_two_events_when_it_runs", |mut bench| {
+        bench.streams();
+        let other = EventId(621);
+        for event in [EVENT, other] {
+            bench.post(&CuEventCreate { ph_event: event, flags: 2 });
+        }
+        let f = bench.vector_add();
+        for events in [[EVENT, other], [other, EVENT], [EVENT; 2]] {
+            bench.grant(Mode::Closed, 0);
+            bench.post(&launch_both(f, events));
+            for h_event in events {
+                assert_eq!(bench.call(&CuEventQuery { h_event }).0, NOT_READY);
+            }
+            bench.grant(Mode::Window, 1_000_000);
+            for h_event in events {
+                bench.good(&CuEventSynchronize { h_event });
+            }
+            assert_eq!(bench.posted_error(), 0);
+        }
+    });
+}
+
+#[test]
 fn hostile_launches_that_record_an_event_are_refused() {
     alone("launch_events::hostile_launches_that_record_an_event_are_refused", |mut bench| {
         bench.streams();
@@ -86,6 +130,9 @@ fn hostile_launches_that_record_an_event_are_refused() {
             (other, handle),
         ] {
             assert_eq!(bench.call(&launch(f, event)).0, error, "{event:?}");
+            for events in [[event, EVENT], [EVENT, event]] {
+                assert_eq!(bench.call(&launch_both(f, events)).0, error, "{events:?}");
+            }
         }
         for attribute in [0, 1, 6, 13, u32::MAX] {
             let wrong = VcudaLaunchEvent { attribute, ..launch(f, EVENT) };
@@ -97,10 +144,16 @@ fn hostile_launches_that_record_an_event_are_refused() {
             let list = [protocol::structs::LaunchAttribute { id, value: [u64::MAX; 8] }];
             let wrong = VcudaLaunchEvent { attributes: list.as_slice().into(), ..launch(f, EVENT) };
             assert_eq!(bench.call(&wrong).0, unsupported, "{id}");
+            let attributes = list.as_slice().into();
+            let wrong = VcudaLaunchEvents { attributes, ..launch_both(f, [EVENT; 2]) };
+            assert_eq!(bench.call(&wrong).0, unsupported, "{id}");
         }
-        // A guest that wants to know whether the host supports this call makes it without a
-        // function and an event.
+        // To find out whether the host knows these calls, a guest makes them without a function or an
+        // event.
         let nothing = VcudaLaunchEvent { h_stream: StreamId(0), ..launch(0, EventId(0)) };
+        assert_eq!(bench.call(&nothing).0, handle);
+        let events = [EventId(0); 2];
+        let nothing = VcudaLaunchEvents { h_stream: StreamId(0), ..launch_both(0, events) };
         assert_eq!(bench.call(&nothing).0, handle);
         assert_eq!((bench.state_of_event(), bench.posted_error()), (0, 0));
     });
