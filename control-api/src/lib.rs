@@ -64,7 +64,8 @@ pub use setting::{Change, Kind, Preset, Setting};
 pub use settings::{SETTINGS, setting};
 pub use size::Size;
 pub use spec::{
-    Class, ComputeSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, Sharing, VmSpec,
+    Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, Sharing,
+    VmSpec,
 };
 pub use suggest::{closest, with_suggestion};
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
