@@ -43,8 +43,10 @@ const COSTS: &[Cost] = &[
         posted: 0,
         bytes: 12_608,
     },
-    // 34 allocations wait because they are too large for slabs. The others wait only if they need a
-    // new slab. Each combination of flags has its own slabs.
+    // The guest library takes small pieces of page-locked memory from slabs that it has already
+    // registered. 34 of the allocations wait for the host because they are too large for a slab.
+    // Each other allocation waits only if it needs a new slab, of which each combination of flags
+    // has its own.
     Cost {
         case: "host_memory::small_allocations_of_host_memory_are_separate",
         entry_point: "cuMemHostAlloc",

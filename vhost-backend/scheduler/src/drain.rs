@@ -63,8 +63,8 @@ impl Scheduler {
         } else if members().any(|member| member.overran) {
             settings.max_window
         } else {
-            // Add the kernel_timeout. If the worker reports a call that runs too long, its session
-            // is then ended before the scheduler stops waiting for the drain.
+            // Wait at least for the kernel timeout, so that a session whose kernel exceeds it is
+            // ended before the scheduler stops waiting for the drain.
             let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
             settings.drain_limit.saturating_add(timeout.unwrap_or(0))
         };

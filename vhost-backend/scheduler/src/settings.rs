@@ -81,7 +81,8 @@ pub struct Settings {
     pub sample: Nanos,
     /// Sampling interval for a VM that is alone.
     pub unlimited_sample: Nanos,
-    /// How long batch VMs keep off a GPU because of a context that is being created or destroyed.
+    /// The longest time for which batch VMs stay off a GPU while a VM creates or destroys a context
+    /// there.
     pub contexts_limit: Nanos,
     /// How late a worker may report busy time.
     pub late: Nanos,

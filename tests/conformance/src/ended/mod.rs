@@ -135,8 +135,8 @@ impl Kind {
     }
 }
 
-/// Returns a cell's outcome: the result `called`, and if correct calls after it fail, the word
-/// "then" and their first error.
+/// Returns the outcome of a call for the table: its result, `called`. If correct calls that follow
+/// fail, the word "then" and the first error of these calls are added.
 pub fn outcome(cuda: &Cuda, called: impl std::fmt::Display) -> String {
     match code(&works(cuda)) {
         0 => called.to_string(),

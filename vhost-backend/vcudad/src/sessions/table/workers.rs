@@ -33,7 +33,8 @@ impl Sessions {
             let mps = mps::client(&vm.spec, &set, self.scheduler.is_enabled());
             context = match self.charge_context(id, session.vm, session.user, &set, gpus) {
                 true => FirstContext::Charged,
-                // The driver says only with a context whether it's a client of an MPS daemon.
+                // Only a worker with a context can check that the driver uses the MPS daemon, so
+                // this worker creates one, and destroys it when its session begins.
                 false if mps.is_some() => FirstContext::Free,
                 false => {
                     let (vm, session) = (&vm.name, session.number());
