@@ -5,12 +5,12 @@
 //! two steps:
 //!
 //! 1. The ring reader removes the object from its table ([`crate::calls::tables::ending`]), so that
-//! no later call finds it. The reader executes one call at a time, so at that time, none of its own
-//! calls uses the object.
+//!    no later call finds it. The reader executes one call at a time, so at that time, none of its own
+//!    calls uses the object.
 //! 2. The object is destroyed when no call on a mirror uses it any more. A call on a mirror counts
-//! as using all objects that it has looked up in the tables, and their contexts, until it ends. If
-//! the reader can't destroy the object at once, a mirror does so later, because the reader must not
-//! wait.
+//!    as using all objects that it has looked up in the tables, and their contexts, until it ends. If
+//!    the reader can't destroy the object at once, a mirror does so later, because the reader must not
+//!    wait.
 //!
 //! A job that destroys an object waits only for calls and jobs that have begun before it, so jobs
 //! never wait for one another in a circle.
