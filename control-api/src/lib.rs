@@ -64,8 +64,7 @@ pub use setting::{Change, Kind, Preset, Setting};
 pub use settings::{SETTINGS, setting};
 pub use size::Size;
 pub use spec::{
-    Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, Sharing,
-    VmSpec,
+    Class, ComputeSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, Sharing, VmSpec,
 };
 pub use suggest::{closest, with_suggestion};
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};

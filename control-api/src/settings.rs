@@ -244,16 +244,6 @@ pub const SETTINGS: &[Setting] = &[
         doc: "Maximum CPU time for the VM's device process and workers (`cpu.max` in cgroup v2)",
     },
     Setting {
-        key: "cpu.weight",
-        kind: Kind::Number(1, 10_000),
-        default: Preset::Value("100"),
-        change: Change::Live(""),
-        placeholder: "N",
-        help: "Share of the host's CPU time relative to other VMs' processes, 1 to 10000",
-        doc_values: "",
-        doc: "Relative share of the host's CPU time. If the host's CPUs are busy, the VMs' device processes and workers divide the time in proportion to the VMs' weights (`cpu.weight` in cgroup v2)",
-    },
-    Setting {
         key: "pids.max",
         kind: Kind::Number(1, 1 << 22),
         default: Preset::Words("", "chosen by `vcudad` ([host limits](#host-limits))"),

@@ -54,9 +54,9 @@ pub struct VmSpec {
     /// Limit on the size of one command on the command queue, in bytes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub plain: LimitSpec<u64>,
-    /// CPU time of the VM's processes.
+    /// Limit on the CPU time of the VM's processes, as in cgroup v2's `cpu.max`.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub cpu: CpuSpec,
+    pub cpu: LimitSpec<String>,
     /// Limit on processes and threads of the VM's processes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub pids: LimitSpec<u64>,
@@ -243,18 +243,6 @@ impl MpsSpec {
     pub fn is_empty(&self) -> bool {
         is_default(self)
     }
-}
-
-/// CPU time of the VM's processes on the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CpuSpec {
-    /// The limit, as in cgroup v2's `cpu.max`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<String>,
-    /// Share of CPU time, relative to the weights of the other VMs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<u32>,
 }
 
 /// A table that contains only a limit.

@@ -318,9 +318,6 @@ pub struct CgroupLimits {
     pub memory: Option<u64>,
     /// `pids.max`.
     pub pids: Option<u64>,
-    /// `cpu.weight`. The last field, because a spawner of an older version doesn't know it, and ignores
-    /// it.
-    pub cpu_weight: Option<u32>,
 }
 
 /// Answers of the spawner.
@@ -402,25 +399,4 @@ pub enum End {
     Exited(i32),
     /// The process couldn't be started. Contains the reason.
     NotStarted(String),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The spawner keeps running when vcudad is upgraded.
-    #[test]
-    fn a_spawner_of_the_previous_version_ignores_the_weight() {
-        #[derive(Debug, PartialEq, Deserialize)]
-        struct Previous {
-            cpu: Option<String>,
-            memory: Option<u64>,
-            pids: Option<u64>,
-        }
-        let cpu_weight = Some(300);
-        let limits = CgroupLimits { memory: Some(5), cpu_weight, ..CgroupLimits::default() };
-        let bytes = postcard::to_stdvec(&limits).unwrap();
-        let expected = Previous { cpu: None, memory: Some(5), pids: None };
-        assert_eq!(postcard::from_bytes(&bytes), Ok(expected));
-    }
 }

@@ -170,7 +170,6 @@ fn rows(port: u16) -> Vec<Row> {
         let says = "this host cannot enforce it";
         rows.push(c("cgroup", says, ("c", 1), ("pids.max = 100", r#", "pids": {"max": 100}"#)));
         rows.push(b("cgroup of a running VM", says, "memory.host_max = \"2G\""));
-        rows.push(b("weight of a running VM", says, "cpu.weight = 300"));
     }
     if is_root() {
         let text = top("user = \"nobody-here\"".into());

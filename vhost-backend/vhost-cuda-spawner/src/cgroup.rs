@@ -9,7 +9,8 @@ use host_ipc::spawner::CgroupLimits;
 
 /// The controllers that VMs' limits need.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
-/// The weight of the broker's cgroup, the highest one. A VM's is `cpu.weight`, by default 100.
+/// The weight of the broker's cgroup, which is the maximum. The VMs' cgroups have the default
+/// weight, 100.
 const BROKER_WEIGHT: &str = "10000";
 
 /// The parent cgroup, which contains one cgroup per VM, and one cgroup for this process and, if its
@@ -86,7 +87,6 @@ impl VmCgroup {
     /// Sets the limits that aren't `None`.
     pub(crate) fn set(&self, limits: &CgroupLimits) -> Result<(), String> {
         self.write("cpu.max", limits.cpu.as_ref())?;
-        self.write("cpu.weight", limits.cpu_weight)?;
         self.write("memory.max", limits.memory)?;
         self.write("pids.max", limits.pids)
     }
@@ -203,12 +203,10 @@ mod tests {
         assert_eq!(limit(&cgroup, "memory.swap.max").as_deref(), Some("0"));
         assert_eq!(limit(&cgroup, "pids.max").as_deref(), Some("7"));
         assert_eq!(limit(&cgroup, "cpu.max"), None);
-        assert_eq!(limit(&cgroup, "cpu.weight"), None);
         add(cgroup.path(), 123).unwrap();
         assert_eq!(limit(&cgroup, "cgroup.procs").as_deref(), Some("123"));
-        let (cpu, cpu_weight) = (Some("1 2".into()), Some(300));
-        cgroup.set(&CgroupLimits { cpu, cpu_weight, ..CgroupLimits::default() }).unwrap();
-        assert_eq!(limit(&cgroup, "cpu.weight").as_deref(), Some("300"));
+        let limits = CgroupLimits { cpu: Some("1 2".into()), ..CgroupLimits::default() };
+        cgroup.set(&limits).unwrap();
         assert_eq!(limit(&cgroup, "cpu.max").as_deref(), Some("1 2"));
         assert_eq!(limit(&cgroup, "pids.max").as_deref(), Some("7"));
     }

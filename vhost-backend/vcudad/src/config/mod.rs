@@ -38,5 +38,5 @@ pub use library::DriverLibrary;
 pub use policy::{EvictionMode, JailMode, OnExcess, Policy};
 pub use ratio::{BadRatio, Ratio};
 pub use users::choose_uids;
-pub use vm::{ALLOWED_ENV, KERNEL_WEIGHT, Vm};
+pub use vm::{ALLOWED_ENV, Vm};
 pub use vm_set::{VmSet, check_vms};

@@ -19,9 +19,6 @@ pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_MODULE_LOADING",
 ];
 
-/// The weight that the kernel gives to a new cgroup, and the default of `cpu.weight`.
-pub const KERNEL_WEIGHT: u32 = 100;
-
 /// A VM's settings with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vm {
@@ -43,8 +40,6 @@ pub struct Vm {
     pub env_allow: Vec<String>,
     /// Microseconds that a worker polls an empty ring before it sleeps.
     pub spin_us: u32,
-    /// Weight of the CPU time of the VM's processes, relative to other VMs.
-    pub cpu_weight: u32,
 }
 
 /// Returns the path of a VM's socket if none is set.
@@ -127,7 +122,6 @@ impl Vm {
             uid: spec.uid,
             env_allow: spec.env.allow.clone().unwrap_or_else(allowed),
             spin_us: all.spin_us.unwrap_or_default(),
-            cpu_weight: all.cpu.weight.unwrap_or(KERNEL_WEIGHT),
             name,
             spec,
         }

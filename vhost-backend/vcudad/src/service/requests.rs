@@ -263,7 +263,6 @@ impl Service {
     fn check_patch(&self, name: &str, patch: VmPatch) -> Result<(Change, SavedState), ApiError> {
         let (vm, state) = self.find_staying(name)?;
         let after = state.changed(&patch)?;
-        state.check_host(&after, &self.cgroups)?;
         state.check_increase(&after, &self.capacities(Some(vm)))?;
         let next = self.roster.changed(state.origin, &patch, &after.spec);
         Ok((Change::Set { vm, patch, after: Box::new(after) }, next))
@@ -280,7 +279,6 @@ impl Service {
         };
         let (patch, _) = change(&state.vm.spec, file);
         let after = state.changed(&patch)?;
-        state.check_host(&after, &self.cgroups)?;
         state.check_increase(&after, &self.capacities(Some(vm)))?;
         Ok((Change::Set { vm, patch, after: Box::new(after) }, self.roster.reset(name)))
     }
@@ -330,7 +328,7 @@ impl Service {
             return Err(ApiError::no_vm(&after.name));
         };
         state.vm = after;
-        state.change_limits(&self.cgroups);
+        state.raise_limits(&self.cgroups);
         self.sessions.set_quotas(id, state);
         self.send_to_device(id, &BrokerToDevice::SessionsMax { max }, &[]);
         // With a higher sessions.max, there may now be room for waiting sessions.

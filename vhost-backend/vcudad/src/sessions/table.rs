@@ -31,7 +31,7 @@ use crate::sessions::worker::{
     WorkersRecord,
 };
 use crate::usage::counters::Counters;
-use crate::vm::cgroup::is_throttled;
+use crate::vm::cgroup::limits_cpu;
 use crate::vm::guest_facts::{self, Serving};
 use crate::vm::vms::{VmState, Vms};
 use host_ipc::gate;
@@ -610,7 +610,7 @@ impl Sessions {
             false => (self.launcher.has_jail_of(&state.vm))
                 .then(|| Evicts::Channels(worker.objects().clone())),
         };
-        let (is_throttled, is_paused) = (is_throttled(&state.vm), state.pause.is_paused());
+        let (is_throttled, is_paused) = (limits_cpu(&state.vm), state.pause.is_paused());
         let traits = WorkerTraits { is_throttled, evicts, is_paused };
         self.scheduler.add_worker(id, vm, &state.gpus, ends, traits);
     }

@@ -168,7 +168,6 @@ impl Plan {
             }
             if !patch.is_empty() {
                 let after = state.changed(&patch).map_err(|error| fail(&error))?;
-                state.check_host(&after, host.ground.cgroups).map_err(|error| fail(&error))?;
                 on_gpus_of(state, &mut capacities, |capacity| {
                     capacity.release(&state.vm.spec);
                     capacity.promise(&after.spec);

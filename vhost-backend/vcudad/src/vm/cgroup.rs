@@ -7,16 +7,13 @@ use std::path::PathBuf;
 use control_api::ApiError;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{KERNEL_WEIGHT, Vm};
+use crate::config::Vm;
 use crate::processes::spawner::Spawner;
 use host_ipc::spawner::{Answer, Call, CgroupLimits};
 
-/// The controllers that the broker uses, each with the settings that need it.
-const CONTROLLERS: [(&str, &[&str]); 3] = [
-    ("cpu", &["cpu.max", "cpu.weight"]),
-    ("memory", &["memory.host_max"]),
-    ("pids", &["pids.max"]),
-];
+/// The controllers that the broker uses, each with the setting that needs it.
+const CONTROLLERS: [(&str, &str); 3] =
+    [("cpu", "cpu.max"), ("memory", "memory.host_max"), ("pids", "pids.max")];
 
 /// The default of `pids.max`: `PIDS`, and `PIDS_PER_SESSION` for each session. A worker has up to
 /// 128 threads for the guest's threads, and the driver's threads, of which softgpu has one per CPU.
@@ -90,7 +87,6 @@ impl Cgroups {
         let spec = &vm.spec;
         let asked = [
             ("cpu.max", limits_cpu(vm)),
-            ("cpu.weight", vm.cpu_weight != KERNEL_WEIGHT),
             ("memory.host_max", spec.memory.host_max.is_some()),
             ("pids.max", spec.pids.max.is_some()),
         ];
@@ -102,13 +98,7 @@ impl Cgroups {
             cpu: spec.cpu.max.clone().filter(|_| self.has("cpu")),
             memory: spec.memory.host_max.or(defaults.memory),
             pids: spec.pids.max.or(defaults.pids),
-            cpu_weight: self.cpu_weight(vm),
         }))
-    }
-
-    /// Returns the weight of a VM's cgroup, if the host supports weights.
-    pub(crate) fn cpu_weight(&self, vm: &Vm) -> Option<u32> {
-        self.has("cpu").then_some(vm.cpu_weight)
     }
 
     fn has(&self, controller: &str) -> bool {
@@ -116,8 +106,8 @@ impl Cgroups {
     }
 
     /// Checks whether the host supports this setting.
-    pub(crate) fn check_setting(&self, setting: &str) -> Result<(), ApiError> {
-        let needed = CONTROLLERS.into_iter().find(|(_, settings)| settings.contains(&setting));
+    fn check_setting(&self, setting: &str) -> Result<(), ApiError> {
+        let needed = CONTROLLERS.into_iter().find(|(_, name)| *name == setting);
         match needed {
             Some((controller, _)) if !self.has(controller) => {
                 let message = format!(
@@ -165,19 +155,13 @@ impl Defaults {
             return None;
         }
         *self = after;
-        let (memory, pids) = (after.memory, after.pids);
-        Some(CgroupLimits { memory, pids, ..CgroupLimits::default() })
+        Some(CgroupLimits { cpu: None, memory: after.memory, pids: after.pids })
     }
 }
 
-/// Returns true if the VM's `cpu.max` limits its CPU time. "max" doesn't.
-fn limits_cpu(vm: &Vm) -> bool {
+/// Returns true if the VM's `cpu.max` limits its CPU time. The value "max" means no limit.
+pub(crate) fn limits_cpu(vm: &Vm) -> bool {
     vm.spec.cpu.max.as_ref().is_some_and(|max| !max.starts_with("max"))
-}
-
-/// Returns true if the VM's processes may get no CPU time for a while, because of its settings.
-pub(crate) fn is_throttled(vm: &Vm) -> bool {
-    limits_cpu(vm) || vm.cpu_weight < KERNEL_WEIGHT
 }
 
 /// Returns the directory at which cgroup v2 is mounted.
@@ -221,14 +205,13 @@ mod tests {
         let cgroups = host(&["cpu", "memory", "pids"], 1 << 50);
         let memory = (4 + 32 + 2) * GIB;
         let pids = 256 + 32 * 512;
-        let (cpu, cpu_weight) = (None, Some(100));
-        let limits = CgroupLimits { cpu, memory: Some(memory), pids: Some(pids), cpu_weight };
+        let limits = CgroupLimits { cpu: None, memory: Some(memory), pids: Some(pids) };
         assert_eq!(cgroups.limits(&vm(|_| {}), 2).unwrap(), Some(limits));
         // The limits rise if sessions.max is raised, but don't fall if it's lowered.
         let mut defaults = cgroups.defaults(&vm(|_| {}), 2);
         let with = |sessions| cgroups.defaults(&vm(|spec| spec.sessions.max = Some(sessions)), 2);
-        let (memory, pids) = (Some(memory + 32 * GIB), Some(256 + 64 * 512));
-        let more = CgroupLimits { memory, pids, ..CgroupLimits::default() };
+        let more =
+            CgroupLimits { cpu: None, memory: Some(memory + 32 * GIB), pids: Some(256 + 64 * 512) };
         assert_eq!(defaults.raise(with(64)), Some(more));
         assert_eq!(defaults.raise(with(1)), None);
     }
@@ -245,13 +228,12 @@ mod tests {
         let cgroups = host(&["cpu", "memory", "pids"], 1 << 50);
         let vm = vm(|spec| {
             spec.cpu.max = Some("1000 2000".into());
-            spec.cpu.weight = Some(300);
             spec.memory.host_max = Some(GIB);
             spec.pids.max = Some(7);
         });
         let limits = cgroups.limits(&vm, 1).unwrap().unwrap();
-        let (cpu, cpu_weight) = (Some("1000 2000".into()), Some(300));
-        assert_eq!(limits, CgroupLimits { cpu, memory: Some(GIB), pids: Some(7), cpu_weight });
+        let cpu = Some("1000 2000".into());
+        assert_eq!(limits, CgroupLimits { cpu, memory: Some(GIB), pids: Some(7) });
         let mut more = vm.clone();
         more.limits.max_sessions = 4096;
         assert_eq!(cgroups.defaults(&vm, 1).raise(cgroups.defaults(&more, 1)), None);
@@ -267,13 +249,7 @@ mod tests {
         let limits = cgroups.limits(&vm(|spec| spec.pids.max = Some(9)), 1).unwrap().unwrap();
         assert_eq!((limits.memory, limits.pids), (None, Some(9)));
 
-        // The default of `cpu.weight` needs no controller, because it's the kernel's.
-        let weight = |weight| vm(|spec| spec.cpu.weight = Some(weight));
         let none = host(&[], 1 << 50);
-        assert!(none.limits(&weight(100), 1).unwrap().is_none());
-        let error = none.limits(&weight(101), 1).unwrap_err();
-        assert_eq!(error.field.as_deref(), Some("cpu.weight"));
-        assert!(error.message.ends_with("'cpu': some are missing"), "{error}");
         assert!(none.limits(&vm(|_| {}), 1).unwrap().is_none());
         assert!(none.limits(&vm(|spec| spec.cpu.max = Some("max".into())), 1).unwrap().is_none());
         let error = none.limits(&vm(|spec| spec.pids.max = Some(9)), 1).unwrap_err();

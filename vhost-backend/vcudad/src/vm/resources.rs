@@ -7,7 +7,7 @@ use crate::processes::spawner::Spawner;
 use crate::vm::cgroup::{Cgroups, Defaults};
 use crate::vm::socket::VmSocket;
 use host_ipc::messages::VmLimits;
-use host_ipc::spawner::{Call, CgroupLimits, NewVm, Part, ProcessId, Refusal};
+use host_ipc::spawner::{Call, NewVm, Part, ProcessId, Refusal};
 
 /// The resources of a VM. Dropping this value removes them. It must be dropped only after the VM's
 /// processes have ended.
@@ -16,8 +16,6 @@ pub(crate) struct Resources {
     vm: String,
     /// The default limits of the VM's cgroup.
     defaults: Defaults,
-    /// The weight of its cgroup.
-    cpu_weight: Option<u32>,
 }
 
 impl Resources {
@@ -41,15 +39,14 @@ impl Resources {
             spawner: spawner.clone(),
             vm: vm.name.clone(),
             defaults: cgroups.defaults(vm, gpus),
-            cpu_weight: cgroups.cpu_weight(vm),
         };
         Ok((resources, VmSocket::new(spawner, &vm.name)))
     }
 
     /// Takes over a VM's resources from the broker that this one replaces.
     pub(crate) fn restore(spawner: &Spawner, cgroups: &Cgroups, vm: &Vm, gpus: usize) -> Self {
-        let (defaults, cpu_weight) = (cgroups.defaults(vm, gpus), cgroups.cpu_weight(vm));
-        Self { spawner: spawner.clone(), vm: vm.name.clone(), defaults, cpu_weight }
+        let defaults = cgroups.defaults(vm, gpus);
+        Self { spawner: spawner.clone(), vm: vm.name.clone(), defaults }
     }
 
     /// Returns the limits that apply to a VM's processes.
@@ -59,19 +56,12 @@ impl Resources {
         VmLimits { session_max: memory.session_max, host_max, pids_max }
     }
 
-    /// Raises the default limits in the VM's cgroup, and sets its weight, after a change of the VM's
-    /// settings.
-    pub(crate) fn change_limits(&mut self, cgroups: &Cgroups, vm: &Vm, gpus: usize) {
-        let raised = self.defaults.raise(cgroups.defaults(vm, gpus));
-        let weight = cgroups.cpu_weight(vm);
-        if raised.is_none() && weight == self.cpu_weight {
-            return;
-        }
-        self.cpu_weight = weight;
-        let limits = CgroupLimits { cpu_weight: weight, ..raised.unwrap_or_default() };
+    /// Raises the default limits in the VM's cgroup after a change of its settings.
+    pub(crate) fn raise_limits(&mut self, cgroups: &Cgroups, vm: &Vm, gpus: usize) {
+        let Some(limits) = self.defaults.raise(cgroups.defaults(vm, gpus)) else { return };
         let call = Call::SetLimits { vm: vm.name.clone(), limits };
         if let Err(reason) = self.spawner.request(call) {
-            tracing::warn!(vm = vm.name, "cannot change the limits of its cgroup: {reason}");
+            tracing::warn!(vm = vm.name, "cannot raise the limits of its cgroup: {reason}");
         }
     }
 

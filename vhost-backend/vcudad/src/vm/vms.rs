@@ -12,7 +12,7 @@ use control_api::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::config::{KERNEL_WEIGHT, Policy, Vm};
+use crate::config::{Policy, Vm};
 use crate::gpu::gpus::{Gpu, Gpus};
 use crate::processes::launcher::Launcher;
 use crate::processes::spawner::Processes;
@@ -179,14 +179,6 @@ impl VmState {
         Ok(Vm { socket, uid: self.vm.uid, ..vm })
     }
 
-    /// Checks whether the host supports the changed settings `after`.
-    pub(crate) fn check_host(&self, after: &Vm, cgroups: &Cgroups) -> Result<(), ApiError> {
-        match after.cpu_weight == self.vm.cpu_weight || after.cpu_weight == KERNEL_WEIGHT {
-            true => Ok(()),
-            false => cgroups.check_setting("cpu.weight"),
-        }
-    }
-
     /// Checks whether the VM's GPUs have room for the changed settings `after`. Reducing a setting
     /// is always allowed, even if more is promised on the GPU than it has.
     pub(crate) fn check_increase(
@@ -211,10 +203,10 @@ impl VmState {
         self.resources.as_ref().map(|resources| resources.limits(&self.vm)).unwrap_or_default()
     }
 
-    /// Changes the limits of the VM's cgroup after a change of its settings.
-    pub(crate) fn change_limits(&mut self, cgroups: &Cgroups) {
+    /// Raises the default limits in the VM's cgroup after a change of its settings.
+    pub(crate) fn raise_limits(&mut self, cgroups: &Cgroups) {
         if let Some(resources) = &mut self.resources {
-            resources.change_limits(cgroups, &self.vm, self.gpus.len());
+            resources.raise_limits(cgroups, &self.vm, self.gpus.len());
         }
     }
 

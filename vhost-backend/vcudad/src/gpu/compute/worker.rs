@@ -16,10 +16,9 @@ pub(super) const BEAT_LOST: Nanos = 60 * MS;
 /// If a worker's heartbeat hasn't changed for this long, the worker is killed. This is longer than
 /// [`BEAT_LOST`], because a host with too few CPUs can delay a healthy worker's heartbeat.
 pub(super) const BEAT_DEAD: Nanos = SEC / 2;
-/// [`BEAT_DEAD`] for a worker whose VM has a `cpu.max`, or a `cpu.weight` below the default. Threads
-/// on many CPUs can together use the quota of several periods before the kernel stops them. After
-/// that, none of these threads runs for as many periods. With a low weight, the processes of other
-/// VMs may run first.
+/// [`BEAT_DEAD`] for a worker whose VM has a `cpu.max`. Threads on many CPUs can together use the
+/// quota of several periods before the kernel stops them. After that, none of these threads runs
+/// for as many periods.
 pub(super) const BEAT_DEAD_THROTTLED: Nanos = 5 * SEC;
 /// How often heartbeats are checked. If a check is late, this thread was delayed itself, so the
 /// check doesn't count as evidence that a heartbeat has stopped.
