@@ -14,11 +14,12 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 /// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
-/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`. The value names an event, so it has calls of its own,
-/// `vcudaLaunchEvent` and `vcudaLaunchEvents`.
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`. Its value contains an event's handle, so separate
+/// calls, `vcudaLaunchEvent` and `vcudaLaunchEvents`, send it.
 pub const PROGRAMMATIC_EVENT: u32 = 7;
 
-/// `CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT`, also for these calls.
+/// `CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT`. Its value contains an event's handle, so the same
+/// calls send it.
 pub const LAUNCH_COMPLETION_EVENT: u32 = 12;
 
 /// The `CUlaunchAttributeID`s of streams that a guest may send: ACCESS_POLICY_WINDOW, whose address

@@ -107,7 +107,7 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     assert!(says.contains("cudaErrorMemoryAllocation"), "{says}\n{}", host.log());
     assert!(account(SMALL)["memory_rejected"].as_u64() > Some(0), "{}", account(SMALL));
     // The session's worker creates no context for it, not even for a moment.
-    const NO_ROOM: &str = "memory.max has no room for a context yet";
+    const NO_ROOM: &str = "the memory limit has no room for a context";
     assert!(host.log().contains(NO_ROOM), "{}", host.log());
     let nothing = |account: Value| {
         let kinds = account["memory_by_kind"].as_object().unwrap().values();

@@ -269,10 +269,10 @@ impl<Op: Operation> Graphs<Op> {
         self.push_with(stream, |_, _| Ok(Some(op))).map(drop)
     }
 
-    /// Like [`Graphs::push`], for a kernel. If `programmatic` is true, it can start before the kernels
-    /// that it depends on have finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
-    /// `events` are the events that the launch records, each with the edge to nodes that will wait for
-    /// it.
+    /// Adds a node for a kernel launch in a captured stream, as [`Graphs::push`] does. If
+    /// `programmatic` is true, the kernel can start before the kernels that it depends on have
+    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `events` are the events that
+    /// the launch records, each with the edge to nodes that will wait for it.
     pub fn push_launch(
         &self,
         stream: &Stream,

@@ -286,9 +286,9 @@ pub(crate) unsafe fn launch(
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
     for (recorded, event) in events.iter() {
-        // If the event marked a place in a capture, it doesn't any more, because the launch records
-        // it. softgpu records it at the end of the kernel, the only point that it knows. CUDA
-        // allows an event to be that late.
+        // A capture may have recorded the event before. This launch records it outside any capture,
+        // so the event no longer refers to that capture. softgpu can record the event only at the
+        // end of the kernel, which CUDA allows.
         capture::GRAPHS.record(event.handle as u64, || Ok(stream.into()))?;
         recorded.record(stream);
     }
@@ -387,7 +387,7 @@ unsafe fn launch_ex(
             _ => {}
         }
     }
-    // SAFETY: the caller makes the guarantees that this function requires.
+    // SAFETY: the caller guarantees that `params` and `extra` are valid for the function.
     unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic, events)) }
 }
 

@@ -239,8 +239,8 @@ pub struct Assignment {
     /// Bytes to charge for each new context, by the worker's device ordinal. Contexts on devices
     /// beyond the end of this list aren't charged.
     pub context_bytes: Vec<u64>,
-    /// Whether the context on the first device, which a warm worker already has, was charged. If
-    /// the quota had no room for it, it wasn't charged, and the worker must destroy it.
+    /// Whether the VM was charged for the context on the first device that the worker has created in
+    /// advance. If not, the worker must destroy the context, if it has created one.
     pub context_charged: bool,
 }
 
@@ -352,9 +352,10 @@ impl Refusal {
                 let max = limits.max_connections;
                 format!(
                     "connections.max is {max}, and that many front ends (VMMs, or programs without a \
-                     VM) are connected; to permit more, set it in vcudad's configuration file, and then \
-                     use vcudactl vm rm and vcudactl vm restore; for a VM that isn't in the file, use \
-                     vcudactl vm rm and vcudactl vm add --connections-max"
+                     VM) are connected; to permit more, set it in vcudad's configuration file, have \
+                     vcudad read the file again, and use vcudactl vm rm and vcudactl vm restore; for a \
+                     VM that isn't in the file, use vcudactl vm rm and vcudactl vm add \
+                     --connections-max"
                 )
             }
             Self::NotSealed => "a front end whose memory isn't sealed against shrinking \

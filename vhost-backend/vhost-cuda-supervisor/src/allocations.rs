@@ -10,9 +10,9 @@
 //!
 //! | class | reason |
 //! |---|---|
-//! | clients (0, 1, 0x41) | the driver records the process that allocates them, to which NVML attributes memory and GPU time. libcuda allocates them before its first context |
+//! | clients (0, 1, 0x41) | the driver records the process that allocates them, to which NVML attributes memory and GPU time. libcuda allocates them in `cuInit`, before the worker has a filter |
 //! | memory at addresses of the calling process (0x71) | it would be the supervisor's memory |
-//! | MIG slices (0xc637, 0xc638) and MIG's settings (0xc639, 0xc640) | the driver creates a descriptor in the calling process, so the supervisor can't allocate them for a worker. A worker has its first context before it has a filter |
+//! | MIG slices (0xc637, 0xc638) and MIG's settings (0xc639, 0xc640) | the driver creates a descriptor in the calling process, so the supervisor can't allocate them for a worker. libcuda allocates them before it creates its first context, and a worker with a MIG slice creates that context before it has a filter |
 //! | exported, imported, and multicast fabric memory (0xe0, 0xf9, 0xfb, 0xfd) | they name memory of others, and guests can't use them |
 
 use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE};

@@ -172,7 +172,7 @@ fn checked_event(driver: &Driver, handle: Handle) -> CuResult<Arc<Event>> {
     Ok(event)
 }
 
-/// Returns a call with this shape and no handles.
+/// Returns a call with this shape, in which all handles and numbers of attributes are 0.
 fn launch_events(shape: &Shape) -> VcudaLaunchEvents<'static> {
     VcudaLaunchEvents {
         f: FuncId(0),
@@ -192,7 +192,7 @@ fn launch_events(shape: &Shape) -> VcudaLaunchEvents<'static> {
     }
 }
 
-/// Returns a call with this shape and no handles.
+/// Returns a call with this shape, in which all handles and numbers of attributes are 0.
 fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     VcudaLaunchEvent {
         f: FuncId(0),
@@ -212,8 +212,8 @@ fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     }
 }
 
-/// Fails if the host doesn't know launches that record one event, or two with `both`. The first such
-/// launch asks it with a call that launches nothing.
+/// Fails if the host doesn't know launches that record one event, or two if `both` is true. To find
+/// out, the first such launch makes a call that launches nothing.
 fn known_to_host(driver: &Driver, both: bool) -> CuResult {
     let (known, what) = match both {
         false => (&driver.records_in_launches, "an event"),
@@ -279,8 +279,8 @@ unsafe fn launch(
         known_to_host(driver, both)?;
     }
     for (event, _) in events.iter() {
-        // If the event marked a place in a capture, it doesn't any more, because this launch
-        // records it.
+        // This launch records the event. If the event marked a node of a capture before, it doesn't
+        // any more.
         GRAPHS.record(event.id.0, || capture::describe(driver, stream, null))?;
     }
     let post = |params: &[u8]| match (&events.programmatic, &events.begun) {
@@ -389,7 +389,7 @@ pub unsafe fn launch_cooperative(
         let attributes = [LaunchAttribute { id: COOPERATIVE, value }];
         let arguments = (parameters, In::null());
         let options = (&attributes[..], LaunchEvents::default());
-        // SAFETY: the caller promises what this requires.
+        // SAFETY: the caller promises what `launch` requires.
         return unsafe { launch(function, shape, (stream, null), arguments, options) };
     }
     let function: Arc<Function> = driver.handles.get(function)?;
@@ -467,9 +467,9 @@ unsafe fn launch_ex(
     arguments: (In<usize>, In<usize>),
     null: usize,
 ) -> CuResult {
-    // SAFETY: the caller promises what this requires.
+    // SAFETY: the caller promises what `read_config` requires.
     let (shape, stream, attributes, events) = unsafe { read_config(config) }?;
-    // SAFETY: as above.
+    // SAFETY: the caller promises what `with_parameters` requires, and so what `launch` requires.
     unsafe { launch(function, shape, (stream, null), arguments, (&attributes, events)) }
 }
 

@@ -194,7 +194,8 @@ cases! {
         cu!(cuda, cuEventDestroy_v2(first))?;
     }
 
-    /// The second kernel waits for the first one itself, because it may start before the first one ends.
+    /// A kernel that waits for a programmatic event may start before the kernel that records the
+    /// event ends. Therefore, the second kernel itself waits for the first one, in its code.
     fn a_dependent_kernel_waits_for_the_kernel_of_a_programmatic_event(cuda, primary) {
         let pair = Pair::new(cuda)?;
         for at_block_start in [0, 1] {
@@ -273,8 +274,8 @@ cases! {
         same!(ports, [(0, 0), (1, 1), (2, 0)]);
         cu!(cuda, cuGraphDestroy(graph))?;
         cu!(cuda, cuEventDestroy_v2(late))?;
-        // A launch in a stream that isn't captured records the event outside of the capture, so it
-        // can be queried.
+        // The event was recorded in a capture, so a query fails. After a launch in a stream that
+        // isn't captured has recorded the event, a query succeeds.
         refused!(cu!(cuda, cuEventQuery(pair.event)), INVALID_VALUE);
         pair.launch(cuda, 0, &mut [programmatic])?;
         cu!(cuda, cuEventSynchronize(pair.event))?;

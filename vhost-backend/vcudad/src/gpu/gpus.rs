@@ -159,6 +159,11 @@ impl Gpus {
         }
     }
 
+    /// Returns whether one of these GPUs is a MIG slice.
+    pub(crate) fn has_slice(&self, gpus: &[GpuId]) -> bool {
+        gpus.iter().filter_map(|id| self.get(*id)).any(|gpu| gpu.uuid.starts_with("MIG-"))
+    }
+
     /// Returns the size of a CUDA context on the GPU, in bytes.
     pub(crate) fn context_bytes(&self, id: GpuId) -> u64 {
         self.get(id).map_or(0, |gpu| gpu.context_bytes)
@@ -253,9 +258,9 @@ impl Gpus {
 impl Gpus {
     /// Returns the device files that a worker needs to use these GPUs.
     pub(crate) fn devices(&self, gpus: &[GpuId]) -> Vec<PathBuf> {
-        let gpus = || gpus.iter().filter_map(|id| self.get(*id));
-        let slices = gpus().any(|gpu| gpu.uuid.starts_with("MIG-"));
-        devices::devices(gpus().map(|gpu| gpu.facts().pci_bus_id.as_str()), slices)
+        let found = gpus.iter().filter_map(|id| self.get(*id));
+        let addresses = found.map(|gpu| gpu.facts().pci_bus_id.as_str());
+        devices::devices(addresses, self.has_slice(gpus))
     }
 }
 
@@ -303,6 +308,7 @@ mod tests {
         let uuids: Vec<&str> = gpus.iter().map(|(_, gpu)| gpu.uuid.as_str()).collect();
         assert_eq!(uuids, ["GPU-01010101-0101-0101-0101-010101010101", "MIG-x", "MIG-y"]);
         assert_eq!(gpus.by_uuid("mig-Y"), Some(GpuId(2)));
+        assert!(!gpus.has_slice(&[GpuId(0)]) && gpus.has_slice(&[GpuId(0), GpuId(2)]));
         assert_eq!(gpus.visible(&[GpuId(2), GpuId(1)]), "MIG-y,MIG-x");
     }
 

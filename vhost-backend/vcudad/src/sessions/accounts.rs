@@ -361,6 +361,20 @@ impl Accounts {
         Ok(())
     }
 
+    /// Like [`Self::reserve`], but doesn't count a refusal, because the program hasn't asked for the
+    /// memory. Returns whether the memory is reserved.
+    pub(crate) fn reserve_if_room(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> bool {
+        self.make_room(worker, device, bytes);
+        self.ledger.has_room(worker, device, bytes)
+            && self.reserve(worker, device, bytes, kind).is_ok()
+    }
+
     fn vm_of(&self, worker: WorkerId) -> Option<VmId> {
         self.vms.get(&worker).map(|(vm, _)| *vm)
     }

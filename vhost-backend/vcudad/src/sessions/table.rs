@@ -450,17 +450,12 @@ impl Sessions {
         let is_exclusive = state.vm.spec.sharing == Sharing::Exclusive;
         let shares_workers = session.env.is_empty() && is_exclusive;
         let free = shares_workers.then(|| self.workers.first_free(&set)).flatten();
-        let charged = free.filter(|&worker| {
-            let has_room = self.charge_context(worker, id, session.user, &set, gpus);
-            if !has_room {
-                // The worker stays free.
-                self.accounts.close(worker);
-            }
-            has_room
+        let charged = free.and_then(|worker| {
+            Some((worker, self.charge_context(worker, id, session.user, &set, gpus)?))
         });
         match charged {
-            Some(worker) => {
-                self.workers.give(worker, session);
+            Some((worker, bytes)) => {
+                self.workers.give(worker, session, bytes);
                 if self.workers.get(worker).is_some_and(|worker| worker.is_warm()) {
                     self.assign(worker, vms, gpus);
                 }
@@ -520,11 +515,11 @@ impl Sessions {
     }
 
     /// Opens the accounts of a worker for a session of this VM, and charges the VM for the context
-    /// that a worker creates in advance on its first GPU. Returns false if the VM has no memory for
-    /// the context.
+    /// that the worker creates in advance on its first GPU. Returns the charged bytes, or `None` and
+    /// opens no accounts if the VM has no memory for the context.
     ///
-    /// A context is charged before the session has the worker, because otherwise a VM could use more
-    /// than memory.max for as long as workers start.
+    /// The context is charged before the worker creates it. Otherwise, a VM could use more than
+    /// memory.max for as long as its workers start.
     pub(super) fn charge_context(
         &mut self,
         worker: WorkerId,
@@ -532,13 +527,17 @@ impl Sessions {
         user: Option<u32>,
         set: &[GpuId],
         gpus: &Gpus,
-    ) -> bool {
+    ) -> Option<u64> {
         let bytes = set.first().map_or(0, |gpu| gpus.context_bytes(*gpu));
         self.accounts.open(worker, vm, user, set);
         // If other sessions keep memory that the context needs, this makes them free it. It doesn't
         // wait until they have done so.
         self.accounts.must_wait(worker, 0, bytes, false, gate::now());
-        bytes == 0 || self.accounts.reserve(worker, 0, bytes, Charge::Context).is_ok()
+        if bytes == 0 || self.accounts.reserve_if_room(worker, 0, bytes, Charge::Context) {
+            return Some(bytes);
+        }
+        self.accounts.close(worker);
+        None
     }
 
     /// Sends a worker its assignment to the session that it was given.
@@ -558,13 +557,20 @@ impl Sessions {
         let Some(state) = vms.get(vm) else { return Ok(()) };
         state.take_process(worker.process())?;
         let charged = match worker.context() {
-            FirstContext::Charged => true,
+            FirstContext::Charged(bytes) => Some(bytes),
             FirstContext::Free => self.charge_context(id, vm, user, &state.gpus, gpus),
-            FirstContext::Missing => false,
+            FirstContext::Missing => None,
         };
+        self.accounts.open(id, vm, user, &state.gpus);
         let Some(worker) = self.workers.get_mut(id) else { return Ok(()) };
         let Some(session) = worker.session() else { return Ok(()) };
-        let contexts = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
+        let mut contexts: Vec<u64> =
+            state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
+        // The size may have been measured since the VM was charged. The worker must release what was
+        // charged.
+        if let (Some(charged), Some(first)) = (charged, contexts.first_mut()) {
+            *first = charged;
+        }
         let label = format!("{}/{}", state.vm.name, session.number());
         let has_jail = self.launcher.has_jail_of(&state.vm);
         let pidfd = worker.pidfd().filter(|_| has_jail);
@@ -581,7 +587,7 @@ impl Sessions {
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
             context_bytes: contexts,
-            context_charged: charged,
+            context_charged: charged.is_some(),
         };
         let supervisor = supervisor.transpose()?;
         let spending = match worker.shows_spending() {

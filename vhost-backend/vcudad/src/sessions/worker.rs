@@ -239,10 +239,18 @@ pub(crate) enum FirstContext {
     /// It's charged to no VM.
     #[default]
     Free,
-    /// It's charged to the VM of the worker's session.
-    Charged,
+    /// These bytes are charged to the VM of the worker's session.
+    Charged(u64),
     /// The worker doesn't create one, because the VM has no memory for it.
     Missing,
+}
+
+impl FirstContext {
+    /// Returns the state of a context for which a VM has been charged these bytes. If the size of a
+    /// context isn't known yet, that's 0, and the VM is charged when the worker is assigned.
+    pub(crate) fn charged(bytes: u64) -> Self {
+        if bytes == 0 { Self::Free } else { Self::Charged(bytes) }
+    }
 }
 
 impl Worker {

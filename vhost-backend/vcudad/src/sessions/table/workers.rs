@@ -31,14 +31,16 @@ impl Sessions {
         let new = session.as_ref().and_then(|session| {
             let vm = &vms.get(session.vm)?.vm;
             let mps = mps::client(&vm.spec, &set, self.scheduler.is_enabled());
-            context = match self.charge_context(id, session.vm, session.user, &set, gpus) {
-                true => FirstContext::Charged,
-                // Only a worker with a context can check that the driver uses the MPS daemon, so
-                // this worker creates one, and destroys it when its session begins.
-                false if mps.is_some() => FirstContext::Free,
-                false => {
+            let charged = self.charge_context(id, session.vm, session.user, &set, gpus);
+            context = match charged {
+                Some(bytes) => FirstContext::charged(bytes),
+                // Only a worker with a context can check that the driver uses the MPS daemon, and
+                // only a worker without a system call filter can allocate a MIG slice. Such a
+                // worker creates a context, and destroys it when its session begins.
+                None if mps.is_some() || gpus.has_slice(&set) => FirstContext::Free,
+                None => {
                     let (vm, session) = (&vm.name, session.number());
-                    tracing::info!(vm, session, "memory.max has no room for a context yet");
+                    tracing::info!(vm, session, "the memory limit has no room for a context");
                     FirstContext::Missing
                 }
             };

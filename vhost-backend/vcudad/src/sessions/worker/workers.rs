@@ -431,12 +431,13 @@ impl Workers {
         first.map(|(id, _)| id)
     }
 
-    /// Gives a session to a worker that has none. Its VM has been charged for the worker's context.
-    pub(crate) fn give(&mut self, id: WorkerId, session: Session) {
+    /// Gives a session to a worker that has none. The session's VM has been charged these bytes for
+    /// the worker's context.
+    pub(crate) fn give(&mut self, id: WorkerId, session: Session, charged: u64) {
         self.index(id, Some(&session));
         if let Some(worker) = self.get_mut(id) {
             worker.session = Some(session);
-            worker.context = FirstContext::Charged;
+            worker.context = FirstContext::charged(charged);
         }
     }
 }

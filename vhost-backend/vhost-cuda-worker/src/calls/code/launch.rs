@@ -265,7 +265,7 @@ pub(in crate::calls) fn vcuda_launch_events(
     launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
 }
 
-/// Launches a kernel with attributes, which have been checked.
+/// Launches a kernel with attributes. The caller has checked the attributes.
 fn launch_ex(
     cx: &Cx<'_>,
     f: FuncId,
@@ -277,9 +277,9 @@ fn launch_ex(
     let config = shape.with(stream, &mut attributes);
     with_parameters(cx, f, params, reservation, |function, params, extra| {
         cx.tally(|words| &words.launches, 1);
-        // SAFETY: the handles are live, also those of events in the attributes, which contain no
-        // other pointers. The parameters are as long as the layout says, or the driver gets their
-        // length.
+        // SAFETY: the function, the stream, and the events in the attributes are live. The
+        // attributes contain no other pointers. The parameters are as long as the layout says, or
+        // the driver gets their length.
         unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
     })
     .map(|(settled, _)| settled)
