@@ -127,8 +127,7 @@ impl StateDir {
         builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
         let folder = File::open(path).map_err(os("open", path))?;
         let file = path.join(LOCK);
-        let lock = open_in(&folder, LOCK, OFlags::WRONLY | OFlags::CREATE);
-        let lock = lock.map_err(os("open", &file))?;
+        let lock = open_lock(&folder, owner).map_err(os("open", &file))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StateError::InUse(path.to_owned())),
@@ -249,6 +248,23 @@ fn open_in(folder: &File, name: &str, flags: OFlags) -> io::Result<File> {
     Ok(openat(folder, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?.into())
 }
 
+/// Opens the file that locks a directory, and creates it if it is missing. A new file belongs to
+/// `owner`, who must be able to open it without root's privileges when the broker replaces itself.
+fn open_lock(folder: &File, owner: Option<&User>) -> io::Result<File> {
+    match open_in(folder, LOCK, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            open_in(folder, LOCK, OFlags::WRONLY)
+        }
+        Ok(lock) => {
+            if let Some(owner) = owner {
+                fchown(&lock, Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)))?;
+            }
+            Ok(lock)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives a directory that belongs to root, and the files in it, to `owner`. If the directory
 /// already belongs to `owner`, does nothing: its files were created after that, so they belong to
 /// `owner`, too.
@@ -335,6 +351,12 @@ mod tests {
         assert_eq!(file.metadata().unwrap().uid(), 0);
         let error = StateDir::open(&path, Some(&other)).unwrap_err();
         assert!(matches!(error, StateError::Foreign { now: 4_000_001, .. }), "{error}");
+        // If the lock is missing, root creates it for the user, who must be able to open it when
+        // the broker replaces itself.
+        std::fs::remove_file(path.join(LOCK)).unwrap();
+        drop(StateDir::open(&path, Some(&owner)).unwrap());
+        let of = path.join(LOCK).metadata().unwrap();
+        assert_eq!((of.uid(), of.gid()), (owner.uid, owner.gid));
     }
 
     #[test]
