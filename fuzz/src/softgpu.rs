@@ -93,8 +93,9 @@ impl Softgpu {
         // SAFETY: the pointers are to local variables.
         let state = unsafe { (self.state)(DEVICE, &mut flags, &mut active) };
         assert_eq!(state, 0, "the primary context's state is unknown");
-        // cuMemGetInfo needs a current context. Retain the primary context for the query, and release
-        // it afterwards: if it stayed retained, a release by the session wouldn't destroy it.
+        // cuMemGetInfo needs a current context. Retain the primary context for the query, and
+        // release it afterwards: if it stayed retained, a release by the session wouldn't destroy
+        // it.
         let used = self.within_primary(|| {
             let (mut free, mut total) = (0, 0);
             // SAFETY: the pointers are to local variables.

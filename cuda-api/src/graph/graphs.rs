@@ -271,8 +271,8 @@ impl<Op: Operation> Graphs<Op> {
 
     /// Adds a node for a kernel launch in a captured stream, as [`Graphs::push`] does. If
     /// `programmatic` is true, the kernel can start before the kernels that it depends on have
-    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `events` are the events that
-    /// the launch records, each with the edge to nodes that will wait for it.
+    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `events` are the events
+    /// that the launch records, each with the edge to nodes that will wait for it.
     pub fn push_launch(
         &self,
         stream: &Stream,

@@ -314,7 +314,8 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Describes the copy that a graph node's parameters ask for. Copies of arrays aren't supported.
+    /// Describes the copy that a graph node's parameters ask for. Copies of arrays aren't
+    /// supported.
     ///
     /// # Safety
     ///

@@ -66,7 +66,8 @@ fn variable(to: Out<CUdeviceptr>, size: Out<usize>, handle: CUlibrary, name: Tex
     store(to, size, found)
 }
 
-/// Loads a library from a parsed image. If the image is damaged, the log says so, but the call succeeds.
+/// Loads a library from a parsed image. If the image is damaged, the log says so, but the call
+/// succeeds.
 fn load(
     to: Out<CUlibrary>,
     parsed: Result<Source, LoadError>,

@@ -374,8 +374,8 @@ impl Function {
         &self.loaded.context
     }
 
-    /// Returns the kernel's properties. The first call for a kernel lowers its code. Fails if softgpu
-    /// doesn't support the kernel.
+    /// Returns the kernel's properties. The first call for a kernel lowers its code. Fails if
+    /// softgpu doesn't support the kernel.
     pub(crate) fn kernel(&self) -> CuResult<&Arc<Kernel>> {
         let lowered = || self.loaded.program.kernel(self.index).map(Arc::new);
         self.kernel.get_or_init(lowered).as_ref().ok_or(CuError::UNSUPPORTED_PTX_VERSION)

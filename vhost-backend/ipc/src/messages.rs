@@ -239,8 +239,8 @@ pub struct Assignment {
     /// Bytes to charge for each new context, by the worker's device ordinal. Contexts on devices
     /// beyond the end of this list aren't charged.
     pub context_bytes: Vec<u64>,
-    /// Whether the VM was charged for the context on the first device that the worker has created in
-    /// advance. If not, the worker must destroy the context, if it has created one.
+    /// Whether the VM was charged for the context on the first device that the worker has created
+    /// in advance. If not, the worker must destroy the context, if it has created one.
     pub context_charged: bool,
 }
 

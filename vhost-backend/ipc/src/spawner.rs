@@ -163,8 +163,8 @@ pub struct NewSession {
     pub env: Vec<(String, String)>,
     /// Set if the worker is a client of the MPS daemon for its GPUs. Such a worker has no jail.
     pub mps: Option<MpsClient>,
-    /// Whether the worker creates a context in advance. A spawner of the previous version doesn't read
-    /// this, so it must be the last field.
+    /// Whether the worker creates a context in advance. A spawner of the previous version doesn't
+    /// read this, so it must be the last field.
     pub context: bool,
 }
 

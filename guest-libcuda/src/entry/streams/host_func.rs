@@ -148,8 +148,8 @@ fn run() {
     driver.session.serve_host_funcs(|token| match take(token) {
         Some(Callback::Function(call)) => callback::run(|| call.run()),
         Some(Callback::OfStream(function, stream, data)) => {
-            // SAFETY: the program has passed this function and its argument to `cuStreamAddCallback`,
-            // which promises to call it once with them and the stream.
+            // SAFETY: the program has passed this function and its argument to
+            // `cuStreamAddCallback`, which promises to call it once with them and the stream.
             callback::run(|| unsafe { function(stream, 0, data) });
         }
         Some(Callback::Copy(copy)) => {

@@ -24,7 +24,8 @@ pub struct Axis {
     pub size: u32,
     /// The addressing mode for coordinates outside the texture.
     pub wrap: Wrap,
-    /// Whether coordinates between 0 and 1 cover the texture. If not, `wrap` is `Clamp` or `Border`.
+    /// Whether coordinates between 0 and 1 cover the texture. If not, `wrap` is `Clamp` or
+    /// `Border`.
     pub normalized: bool,
 }
 

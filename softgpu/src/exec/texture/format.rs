@@ -87,8 +87,8 @@ impl Format {
         self.channel.bytes() * usize::from(self.count)
     }
 
-    /// Converts a texel to four components. Missing components are 0, except for the last one, which
-    /// is 1.
+    /// Converts a texel to four components. Missing components are 0, except for the last one,
+    /// which is 1.
     pub fn decode(self, bytes: &[u8; 16], conversion: Conversion) -> [u32; 4] {
         let one = if self.channel.is_float(conversion) { 1f32.to_bits() } else { 1 };
         let mut components = [0, 0, 0, one];

@@ -361,8 +361,8 @@ impl Accounts {
         Ok(())
     }
 
-    /// Like [`Self::reserve`], but doesn't count a refusal, because the program hasn't asked for the
-    /// memory. Returns whether the memory is reserved.
+    /// Like [`Self::reserve`], but doesn't count a refusal, because the program hasn't asked for
+    /// the memory. Returns whether the memory is reserved.
     pub(crate) fn reserve_if_room(
         &mut self,
         worker: WorkerId,

@@ -515,8 +515,8 @@ impl Sessions {
     }
 
     /// Opens the accounts of a worker for a session of this VM, and charges the VM for the context
-    /// that the worker creates in advance on its first GPU. Returns the charged bytes, or `None` and
-    /// opens no accounts if the VM has no memory for the context.
+    /// that the worker creates in advance on its first GPU. Returns the charged bytes, or `None`
+    /// and opens no accounts if the VM has no memory for the context.
     ///
     /// The context is charged before the worker creates it. Otherwise, a VM could use more than
     /// memory.max for as long as its workers start.
@@ -566,8 +566,8 @@ impl Sessions {
         let Some(session) = worker.session() else { return Ok(()) };
         let mut contexts: Vec<u64> =
             state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
-        // The size may have been measured since the VM was charged. The worker must release what was
-        // charged.
+        // The size may have been measured since the VM was charged. The worker must release what
+        // was charged.
         if let (Some(charged), Some(first)) = (charged, contexts.first_mut()) {
             *first = charged;
         }

@@ -233,7 +233,8 @@ pub(crate) struct Worker {
     context: FirstContext,
 }
 
-/// The context that a worker creates before it's assigned to its session, and who is charged for it.
+/// The context that a worker creates before it's assigned to its session, and who is charged for
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FirstContext {
     /// It's charged to no VM.

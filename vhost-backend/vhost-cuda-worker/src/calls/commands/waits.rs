@@ -308,8 +308,8 @@ fn record_all(
     Ok(list)
 }
 
-/// Returns whether none of the streams that synchronize with the legacy stream of the current context
-/// has unfinished commands of the guest.
+/// Returns whether none of the streams that synchronize with the legacy stream of the current
+/// context has unfinished commands of the guest.
 pub(in crate::calls) fn only_legacy_is_busy(cx: &Cx<'_>) -> bool {
     let key = ThreadStream { thread: OBSERVER, ctx: cx.ctx };
     let observer = lock(&cx.shared.tables).thread_streams.of.get(&key).map(|of| of.real.0);
