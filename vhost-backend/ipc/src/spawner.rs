@@ -400,3 +400,41 @@ pub enum End {
     /// The process couldn't be started. Contains the reason.
     NotStarted(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The spawner keeps running when vcudad is upgraded.
+    #[test]
+    fn a_spawner_of_the_previous_version_reads_new_sessions() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        enum PreviousMessage {
+            Start { id: ProcessId, program: PreviousProgram },
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[allow(dead_code)]
+        enum PreviousProgram {
+            Device { vm: String },
+            Worker { visible: String, devices: Vec<PathBuf>, session: Option<PreviousSession> },
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct PreviousSession {
+            vm: String,
+            env: Vec<(String, String)>,
+            mps: Option<()>,
+        }
+        let (visible, devices) = (String::from("GPU-a"), vec![PathBuf::from("/dev/nvidia0")]);
+        let (vm, env) = (String::from("web"), vec![(String::from("A"), String::from("b"))]);
+        let session = NewSession { vm: vm.clone(), env: env.clone(), mps: None, context: false };
+        let program = Program::Worker {
+            visible: visible.clone(),
+            devices: devices.clone(),
+            session: Some(session),
+        };
+        let bytes = postcard::to_stdvec(&ToSpawner::Start { id: 7, program }).unwrap();
+        let session = Some(PreviousSession { vm, env, mps: None });
+        let program = PreviousProgram::Worker { visible, devices, session };
+        assert_eq!(postcard::from_bytes(&bytes), Ok(PreviousMessage::Start { id: 7, program }));
+    }
+}
