@@ -149,8 +149,9 @@ record disk-kernel "$kernel_version" "$SUITE:linux-image-cloud-amd64"
 if [ -n "$try" ]; then
     log "booting the disk with its own boot loader under TCG"
     work="$(mktemp -d)"
+    # The program's output and exit status must not get lost if root is logged in meanwhile.
     printf '%s\n' '#!/bin/sh' 'uname -r; modinfo -n virtio_cuda; lsmod | grep virtio_cuda; ldconfig -p | grep -E "libcuda|libnvidia-ml"' \
-        'systemd-analyze 2>/dev/null; exit 0' >"$work/run"
+        'systemd-analyze 2>/dev/null; until pgrep -t ttyS0 -x bash >/dev/null; do sleep 1; done; exit 0' >"$work/run"
     chmod +x "$work/run"
     tar -cf "$work/run.tar" -C "$work" run
     start="$(date +%s%N)"
