@@ -386,7 +386,7 @@ struct vcuda_region {
 	bool lost;
 };
 
-/* Defined in virtio_cuda_user.c: limits per user */
+/* virtio_cuda_user.c: limits per user */
 struct vcuda_user *vcuda_user_get(struct vcuda_device *dev);
 void vcuda_user_put(struct vcuda_user *user);
 int vcuda_user_enter(struct vcuda_session *s);
@@ -394,24 +394,24 @@ int vcuda_user_entry(struct vcuda_session *s, char *entry, size_t size);
 void vcuda_user_leave(struct vcuda_session *s);
 u64 vcuda_user_pinned_max(u64 max);
 
-/* Defined in virtio_cuda_ref.c: references to devices and sessions */
+/* virtio_cuda_ref.c: references to devices and sessions */
 extern struct workqueue_struct *vcuda_workqueue;
 void vcuda_device_get(struct vcuda_device *dev);
 void vcuda_device_put(struct vcuda_device *dev);
 void vcuda_session_put(struct vcuda_session *s);
 
-/* Defined in virtio_cuda_chain.c: buffer chains */
+/* virtio_cuda_chain.c: buffer chains */
 struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len);
 void vcuda_chain_put(struct vcuda_chain *chain);
 void vcuda_chain_put_atomic(struct vcuda_chain *chain);
 
-/* Defined in virtio_cuda_check.c: requests to check the device */
+/* virtio_cuda_check.c: requests to check the device */
 void vcuda_monitor_queue(struct vcuda_device *dev, unsigned long delay,
 			 bool sooner);
 void vcuda_monitor_start(struct vcuda_device *dev);
 int vcuda_monitor_check(struct vcuda_device *dev, bool doubt);
 
-/* Defined in virtio_cuda_vq.c: requests, responses, and doorbells */
+/* virtio_cuda_vq.c: requests, responses, and doorbells */
 void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain, u32 len,
 		      int error);
 void vcuda_used(struct virtqueue *vq);
@@ -428,7 +428,7 @@ void vcuda_doorbell_init(struct vcuda_session *s);
 int vcuda_doorbell(struct vcuda_session *s);
 void vcuda_doorbell_close(struct vcuda_session *s);
 
-/* Defined in virtio_cuda_region.c: pages */
+/* virtio_cuda_region.c: pages */
 void vcuda_region_init(void);
 struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 					u64 vaddr, u64 len);
@@ -440,7 +440,7 @@ void vcuda_region_get(struct vcuda_region *r);
 void vcuda_region_put(struct vcuda_region *r);
 void vcuda_regions_free(struct vcuda_session *s, bool lost);
 
-/* Defined in virtio_cuda_session.c: sessions */
+/* virtio_cuda_session.c: sessions */
 int vcuda_open(struct inode *inode, struct file *file);
 int vcuda_release(struct inode *inode, struct file *file);
 int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
@@ -450,13 +450,13 @@ void vcuda_session_end(struct vcuda_session *s, u32 reason);
 void vcuda_sessions_end(struct vcuda_device *dev);
 void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev);
 
-/* Defined in virtio_cuda_mmap.c: mappings */
+/* virtio_cuda_mmap.c: mappings */
 int vcuda_mmap(struct file *file, struct vm_area_struct *vma);
 
-/* Defined in virtio_cuda_ioctl.c: ioctls */
+/* virtio_cuda_ioctl.c: ioctls */
 long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
-/* Defined in virtio_cuda_queues.c: starting and stopping the device */
+/* virtio_cuda_queues.c: starting and stopping the device */
 int vcuda_read_config(struct virtio_device *vdev,
 		      struct virtio_cuda_config *config);
 int vcuda_configure(struct vcuda_device *dev);
@@ -468,7 +468,7 @@ bool vcuda_queues_idle(struct vcuda_device *dev);
 bool vcuda_queues_broken(struct vcuda_device *dev);
 void vcuda_queues_stop(struct vcuda_device *dev);
 
-/* Defined in virtio_cuda_monitor.c: devices that are lost or replaced */
+/* virtio_cuda_monitor.c: devices that are lost or replaced */
 void vcuda_monitor_init(struct vcuda_device *dev);
 void vcuda_monitor_enable(struct vcuda_device *dev);
 void vcuda_monitor_disable(struct vcuda_device *dev);
