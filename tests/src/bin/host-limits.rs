@@ -173,7 +173,8 @@ fn a_front_end_is_refused_alone(host: &Host) {
         descriptors(device, Some(old));
         fs::write(WATCHES, watches.trim()).unwrap();
         let refused = enough.expect("a front end is served at last") - least;
-        assert!(refused > 2, "{limit}: {refused}");
+        // Two of the three threads for a front end exist at the same time, or all three.
+        assert!(refused > 1, "{limit}: {refused}");
         passes(host, PIDS);
         assert_eq!(idle_threads(host, PIDS), before, "{}", host.log());
         println!("{limit}: {refused} front ends were refused alone");
