@@ -17,6 +17,8 @@ use virtio_cuda_tests::{A, B, Host, Vm, eventually};
 const CGROUPS: &str = "/sys/fs/cgroup";
 /// Maximum time that a step may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The last of the threads that the device process starts for a front end.
+const CONNECTION: &str = "connection";
 
 const MEMORY: Vm = A;
 const UNHARMED: Vm = B;
@@ -173,8 +175,7 @@ fn a_front_end_is_refused_alone(host: &Host) {
         descriptors(device, Some(old));
         fs::write(WATCHES, watches.trim()).unwrap();
         let refused = enough.expect("a front end is served at last") - least;
-        // How many are needed at the same time depends on when threads end.
-        assert!(refused > 0, "{limit}: {refused}");
+        assert!(refused > 2, "{limit}: {refused}");
         passes(host, PIDS);
         assert_eq!(idle_threads(host, PIDS), before, "{}", host.log());
         println!("{limit}: {refused} front ends were refused alone");
@@ -209,17 +210,21 @@ fn a_missing_thread_is_explained(host: &Host) {
 /// processes then have.
 fn idle_threads(host: &Host, vm: Vm) -> u64 {
     let device = host.device(vm).unwrap();
-    let serves = || {
-        let tasks = fs::read_dir(format!("/proc/{device}/task")).unwrap().flatten();
-        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
-        names.any(|name| ["vring_worker", "vhost-user", "connection"].contains(&name.trim()))
-    };
+    let serves = || has_thread(device, &["vring_worker", "vhost-user", CONNECTION]);
     let idle = eventually(PATIENCE, || host.workers(vm).is_empty() && !serves());
     assert!(idle, "{}", host.log());
     number(host, vm, "pids.current", "")
 }
 
-/// Connects a front end, and returns whether the device process responds to it.
+/// Returns whether a process has a thread with one of these names.
+fn has_thread(process: i32, names: &[&str]) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let mut found = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    found.any(|name| names.contains(&name.trim()))
+}
+
+/// Connects a front end, and returns whether the device process serves it. It may respond to a front
+/// end before it starts the last thread, and then refuse it.
 fn is_served(host: &Host, vm: Vm) -> bool {
     // VHOST_USER_GET_FEATURES, version 1, without a payload.
     const GET_FEATURES: [u32; 3] = [1, 1, 0];
@@ -227,11 +232,28 @@ fn is_served(host: &Host, vm: Vm) -> bool {
     front_end.set_read_timeout(Some(PATIENCE)).unwrap();
     // Ignore an error, because the device process may already have closed the connection.
     let _ = front_end.write_all(&GET_FEATURES.map(u32::to_ne_bytes).concat());
-    match front_end.read(&mut [0]) {
+    let mut is_open = || match front_end.read(&mut [0]) {
         Ok(bytes) => bytes > 0,
         Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
         Err(error) => panic!("neither served nor refused: {error}\n{}", host.log()),
+    };
+    if !is_open() {
+        return false;
     }
+    // It has responded. Now, either the last thread starts, or the connection ends.
+    let device = host.device(vm).unwrap();
+    front_end.set_nonblocking(true).unwrap();
+    let mut is_closed = || match front_end.read(&mut [0; 64]) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    };
+    let mut serves = false;
+    let is_decided = eventually(PATIENCE, || {
+        serves = has_thread(device, &[CONNECTION]);
+        serves || is_closed()
+    });
+    assert!(is_decided, "neither served nor refused\n{}", host.log());
+    serves
 }
 
 /// Returns a process's limit of descriptors, and changes it to `max` if that isn't `None`.
@@ -257,9 +279,9 @@ fn cpu_time_is_limited(host: &Host) {
     std::thread::sleep(Duration::from_secs(3));
     let (used, elapsed) = (used() - before, since.elapsed().as_micros() as u64);
     assert!(number(host, CPU, "cpu.stat", "nr_throttled") > 0, "{}", host.log());
-    // This kernel measures CPU time in ticks of 10 ms, so a period of 100 ms may exceed its quota of
-    // 20 ms by a tick. The program may also have begun before the measurement.
-    assert!(used <= elapsed / 10 * 3 + 100_000, "{used} of {elapsed} us");
+    // The kernel measures CPU time in ticks, so the first periods may use more than their quota.
+    // Therefore, allow a quarter instead of a fifth.
+    assert!(used <= elapsed / 4, "{used} of {elapsed} us");
     passes(host, UNHARMED);
     program.kill().unwrap();
     program.wait().unwrap();
