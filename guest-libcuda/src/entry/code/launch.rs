@@ -172,7 +172,7 @@ fn checked_event(driver: &Driver, handle: Handle) -> CuResult<Arc<Event>> {
     Ok(event)
 }
 
-/// Returns a call with this shape, in which all handles and numbers of attributes are 0.
+/// Returns a call with this shape, in which all handles are 0.
 fn launch_events(shape: &Shape) -> VcudaLaunchEvents<'static> {
     VcudaLaunchEvents {
         f: FuncId(0),
@@ -192,7 +192,7 @@ fn launch_events(shape: &Shape) -> VcudaLaunchEvents<'static> {
     }
 }
 
-/// Returns a call with this shape, in which all handles and numbers of attributes are 0.
+/// Returns a call with this shape, in which all handles and the attribute are 0.
 fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
     VcudaLaunchEvent {
         f: FuncId(0),

@@ -370,9 +370,9 @@ impl Accounts {
         bytes: u64,
         kind: Charge,
     ) -> bool {
-        self.make_room(worker, device, bytes);
-        self.ledger.has_room(worker, device, bytes)
-            && self.reserve(worker, device, bytes, kind).is_ok()
+        let has_room =
+            self.make_room(worker, device, bytes) || self.ledger.has_room(worker, device, bytes);
+        has_room && self.reserve(worker, device, bytes, kind).is_ok()
     }
 
     fn vm_of(&self, worker: WorkerId) -> Option<VmId> {

@@ -9,7 +9,7 @@ use cuda_api::sys::{
 };
 use protocol::calls as api;
 use protocol::codec::Array;
-use protocol::ids::{ContextId, EventId, FuncId};
+use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 use protocol::options::{
     ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT, clusters,
 };
@@ -226,19 +226,13 @@ pub(in crate::calls) fn vcuda_launch_event(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
-    let (event, of) = event_attribute(cx, call.attribute, call.event, call.at_block_start)?;
-    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
-    if of != ctx {
-        return Err(CuError::INVALID_HANDLE);
-    }
-    let cx = &cx.within(ctx);
+    let event = event_attribute(cx, call.attribute, call.event, call.at_block_start)?;
     let shape = Shape {
         dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
         shared: call.shared_mem_bytes,
     };
-    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
-    attributes.push(event);
-    launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
+    let options = (call.attributes, [event]);
+    launch_recording(cx, call.f, &shape, options, call.h_stream, call.params, (pass, reservation))
 }
 
 pub(in crate::calls) fn vcuda_launch_events(
@@ -251,18 +245,32 @@ pub(in crate::calls) fn vcuda_launch_events(
     let programmatic =
         event_attribute(cx, PROGRAMMATIC_EVENT, call.programmatic, call.at_block_start)?;
     let begun = event_attribute(cx, LAUNCH_COMPLETION_EVENT, call.begun, 0)?;
-    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
-    if programmatic.1 != ctx || begun.1 != ctx {
-        return Err(CuError::INVALID_HANDLE);
-    }
-    let cx = &cx.within(ctx);
     let shape = Shape {
         dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
         shared: call.shared_mem_bytes,
     };
-    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
-    attributes.extend([programmatic.0, begun.0]);
-    launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
+    let options = (call.attributes, [programmatic, begun]);
+    launch_recording(cx, call.f, &shape, options, call.h_stream, call.params, (pass, reservation))
+}
+
+/// Launches a kernel that records events. The events must be of the stream's context.
+fn launch_recording<const N: usize>(
+    cx: &Cx<'_>,
+    f: FuncId,
+    shape: &Shape,
+    (listed, events): (Array<'_, wire::LaunchAttribute>, [(CUlaunchAttribute, ContextId); N]),
+    h_stream: StreamId,
+    params: &[u8],
+    permits: (&Pass, Reservation<kind::Local>),
+) -> CuResult<Settled<kind::Local>> {
+    let (stream, ctx) = queue(cx, h_stream, 0)?;
+    if events.iter().any(|(_, of)| *of != ctx) {
+        return Err(CuError::INVALID_HANDLE);
+    }
+    let cx = &cx.within(ctx);
+    let mut attributes = attributes(listed, |addr, len| cx.check(addr, len))?;
+    attributes.extend(events.map(|(event, _)| event));
+    launch_ex(cx, f, (shape, attributes), stream, params, permits)
 }
 
 /// Launches a kernel with attributes. The caller has checked the attributes.
