@@ -222,7 +222,7 @@ impl Account {
             return;
         }
         self.release_memory(credit.take_excess());
-        let lacking = CREDIT - credit.bytes();
+        let lacking = CREDIT.saturating_sub(credit.bytes());
         let bytes = lacking.min(self.max.saturating_sub(self.used)) / (2 * MIB) * (2 * MIB);
         self.used += bytes;
         *self.kinds.entry("memory").or_default() += bytes;
