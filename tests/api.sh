@@ -137,6 +137,9 @@ stream trace
         --seed "$seed" --max-time "$seconds" --report junit --report-dir "$work/report" --no-color
 ) || failed=1
 
+# The requests above may have ended no session. If none is left, they have.
+read -r vm session < <(ctl session ls --quiet) || true
+[ -z "${session:-}" ] || ctl session kill "$vm" "$session" >/dev/null || failed=1
 stream events
 
 kill -0 "$vcudad" 2>/dev/null || { echo "api.sh: vcudad has exited" >&2; failed=1; }

@@ -6,6 +6,7 @@ streams.py URL DESCRIPTION trace checks the records with which a trace begins.
 
 import json
 import sys
+import time
 import urllib.request
 
 import jsonschema_rs
@@ -20,11 +21,14 @@ validator = jsonschema_rs.validator_for(
     {"$ref": f"#/components/schemas/{schema}", "components": description["components"]}
 )
 kinds, count = set(), 0
+# Empty lines arrive for as long as the connection exists.
+deadline = time.monotonic() + 60
 with urllib.request.urlopen(url + path, timeout=30) as response:
     assert response.headers["content-type"] == "application/x-ndjson", response.headers
     while not expected <= kinds:
         line = response.readline()
         assert line, f"{path} ended; it has {kinds}"
+        assert time.monotonic() < deadline, f"{path} has only {kinds}"
         # An empty line keeps the connection alive.
         if not line.strip():
             continue
