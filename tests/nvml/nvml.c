@@ -5,6 +5,8 @@
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
 //   process GPU PID BYTES    a process with a context on the GPU, and its memory, until it exits
 //   left GPU PID BYTES       the same, but also after it has exited
+//   softgpu PATH             what softgpu's processes have allocated, according to the file that
+//                            SOFTGPU_MEMORY_FILE names for them
 //   freed PID                no memory of that process is left
 //   hidden GPU BYTES         memory that no process is reported for; the last such line counts
 //   busy GPU PID PERCENT     how much of the GPU's time a process uses
@@ -15,6 +17,7 @@
 //   lost GPU                 the GPU no longer responds
 // A test may only replace the file as a whole, and new events must come after the old ones.
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +93,31 @@ static void forget(struct gpu *gpu, unsigned pid) {
     gpu->count = kept;
 }
 
+// Adds the processes in a file of softgpu's, which softgpu/src/state/device_memory.rs describes.
+static void add_softgpu(struct state *state, const char *path) {
+    enum { SLOTS = 1024, DEVICES = 16 };
+    static unsigned long long slots[SLOTS][DEVICES];
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || pread(file, slots, sizeof slots, 0) != (ssize_t)sizeof slots) {
+        close(file);
+        return;
+    }
+    for (int slot = 0; slot < SLOTS; ++slot) {
+        // The process that holds the lock on this byte has the slot.
+        struct flock owner = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1};
+        for (unsigned gpu = 0; gpu < state->count && gpu < DEVICES; ++gpu) {
+            struct gpu *of = &state->gpus[gpu];
+            if (slots[slot][gpu] > 0 && of->count < MAX_PROCESSES &&
+                fcntl(file, F_GETLK, &owner) == 0 && owner.l_type != F_UNLCK) {
+                const unsigned pid = (unsigned)owner.l_pid;
+                of->processes[of->count++] = (struct process){pid, slots[slot][gpu], ~0u, ~0u};
+                owner.l_type = F_WRLCK;
+            }
+        }
+    }
+    close(file);
+}
+
 // Reads the file into `state`, including event number `wanted`.
 static void load(struct state *state, unsigned wanted) {
     memset(state, 0, sizeof *state);
@@ -98,7 +126,7 @@ static void load(struct state *state, unsigned wanted) {
     if (!file) {
         return;
     }
-    char line[256], uuid[UUID_SIZE];
+    char line[256], uuid[UUID_SIZE], name[200];
     while (fgets(line, sizeof line, file)) {
         unsigned gpu, pid, link[4];
         unsigned long long number = 0;
@@ -111,6 +139,8 @@ static void load(struct state *state, unsigned wanted) {
                    gpu < MAX_GPUS && state->gpus[gpu].count < MAX_PROCESSES) {
             struct gpu *of = &state->gpus[gpu];
             of->processes[of->count++] = (struct process){pid, number, ~0u, ~0u};
+        } else if (sscanf(line, "softgpu %199s", name) == 1) {
+            add_softgpu(state, name);
         } else if (sscanf(line, "freed %u", &pid) == 1) {
             for (gpu = 0; gpu < MAX_GPUS; ++gpu) {
                 forget(&state->gpus[gpu], pid);

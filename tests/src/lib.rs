@@ -49,6 +49,9 @@ pub fn roomy(vm: Vm) -> (Vm, u64) {
     (Vm { memory_max, ..vm }, mib)
 }
 
+/// The name of the file in which the workers' softgpu counts the memory of the host's GPUs.
+const SOFTGPU_MEMORY: &str = "softgpu-memory";
+
 /// A running `vcudad` with its VMs. Dropping it stops `vcudad` and its spawner. It panics if
 /// softgpu has aborted a worker because of strict mode.
 pub struct Host {
@@ -114,10 +117,13 @@ impl Host {
             );
         }
         std::fs::write(dir.join("vcudad.toml"), config).unwrap();
-        let env: Vec<(String, String)> = std::iter::once(&("SOFTGPU_STRICT", "1"))
-            .chain(env)
-            .map(|(name, value)| ((*name).into(), (*value).into()))
-            .collect();
+        // The fake NVML, in a broker without root's privileges, must be able to read this file.
+        let softgpu_memory = dir.join(SOFTGPU_MEMORY);
+        std::fs::write(&softgpu_memory, "").unwrap();
+        let softgpu_memory = softgpu_memory.display().to_string();
+        let own = [("SOFTGPU_STRICT", "1"), ("SOFTGPU_MEMORY_FILE", &softgpu_memory)];
+        let env: Vec<(String, String)> =
+            own.iter().chain(env).map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let spawner = spawner.map(|seconds| launch_spawner(&dir, &env, seconds));
         let broker = launch(&dir, &env);
         let mut host = Self { broker, spawner, dir, env };
@@ -224,6 +230,14 @@ impl Host {
     /// Returns the directory of the broker's configuration, log, state, and sockets.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Adds a line at the top of the broker's configuration file, which applies from the broker's
+    /// next start or reload.
+    pub fn configure(&self, line: &str) {
+        let file = self.dir.join("vcudad.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{line}\n{text}")).unwrap();
     }
 
     /// Returns the path of the broker's control socket.

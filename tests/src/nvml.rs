@@ -5,12 +5,13 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Host, Vm};
+use super::{Host, SOFTGPU_MEMORY, Vm};
 
 /// The fake NVML that a host's `vcudad` has loaded, and the file that determines what it reports.
 pub struct Nvml {
     file: PathBuf,
     lines: String,
+    library: PathBuf,
 }
 
 impl Nvml {
@@ -23,7 +24,8 @@ impl Nvml {
         compile.args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]).arg(&library);
         let built = compile.arg(&source).output().expect("a C compiler is installed");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let mut nvml = Self { file: host.dir.join("nvml.txt"), lines: String::new() };
+        let (file, lines) = (host.dir.join("nvml.txt"), String::new());
+        let mut nvml = Self { file, lines, library: library.clone() };
         for gpu in host.ask(&["gpu", "ls"]).as_array().unwrap() {
             let (uuid, bytes) = (gpu["uuid"].as_str().unwrap(), &gpu["memory_total"]);
             writeln!(nvml.lines, "gpu {uuid} {bytes}").unwrap();
@@ -34,6 +36,17 @@ impl Nvml {
         }
         host.restart(vms);
         nvml
+    }
+
+    /// Makes the fake NVML report the memory that the workers have allocated on softgpu.
+    pub fn report_softgpu(&mut self, host: &Host) {
+        self.say(&format!("softgpu {}", host.dir.join(SOFTGPU_MEMORY).display()));
+    }
+
+    /// Lets a program use the fake NVML, and returns the path of the library.
+    pub fn let_use(&self, program: &mut Command) -> &Path {
+        program.env("STAND_IN_NVML", &self.file);
+        &self.library
     }
 
     /// Adds a line to the file that the fake NVML reads. `nvml.c` documents the lines.

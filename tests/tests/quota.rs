@@ -57,6 +57,51 @@ fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_th
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
+/// On a GPU, `tests/gpu/quotas.sh memory` makes the same comparison with NVIDIA's NVML.
+#[test]
+fn the_ledger_charges_all_memory_that_the_driver_has_allocated() {
+    let (vm, mib) = roomy(A);
+    let mut host = Host::start(&[vm]);
+    // With overcommitted memory, workers don't keep what programs have freed, so a program can tell
+    // what it's charged for from the memory that it sees.
+    host.configure("memory.overcommit = 1.5");
+    let mut nvml = Nvml::install(&mut host, &[vm]);
+    nvml.report_softgpu(&host);
+    // The broker charges for contexts once it has measured one.
+    let reserved = || host.ask(&["gpu", "ls"])[0]["memory_reserved"].as_u64().unwrap();
+    assert!(eventually(Duration::from_secs(60), || reserved() > 0), "{}", host.log());
+    let mut program = host.command(vm, "../quota/memoryquota", &[&mib.to_string()]);
+    let library = nvml.let_use(&mut program).display().to_string();
+    let output = program.arg(format!("nvml={library}")).output().unwrap();
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    assert!(!host.log().contains("memory.slack"), "{}", host.log());
+}
+
+#[test]
+fn vms_that_were_promised_more_than_a_gpu_has_run_into_its_size() {
+    const BIG: Vm = Vm { memory_max: "2G", ..B };
+    let mut host = Host::start_in(&[("SOFTGPU_MEMORY", "4G")], &[(A, ""), (BIG, "")]);
+    host.configure("memory.overcommit = 4.0");
+    host.restart(&[A, BIG]);
+    // The GPU has less than twice the memory that the two VMs may use together.
+    let fill = ["hold=1600", "idle"];
+    let (mut first, _) = host.spawn(A, "spin", &fill);
+    assert!(allocation(&host, BIG, "1600M").contains("granted"));
+    host.ask(&["vm", "set", A.name, "--memory-max", "3800M"]);
+    let (mut second, _) = host.spawn(A, "spin", &fill);
+    let refused = allocation(&host, BIG, "1600M");
+    assert!(refused.contains("refused (cudaErrorMemoryAllocation)"), "{refused}");
+    let rejected = host.ask(&["vm", "show", BIG.name])["stats"]["gpus"][0].clone();
+    assert_eq!(rejected["memory_rejected"], json!(0), "the quota has room: {rejected}");
+    for program in [&mut first, &mut second] {
+        program.kill().unwrap();
+        program.wait().unwrap();
+    }
+    let free =
+        eventually(Duration::from_secs(60), || allocation(&host, BIG, "1600M").contains("granted"));
+    assert!(free, "{}", host.log());
+}
+
 /// Setting the stack limit frees local memory, which the next launch of a graph needs again. The
 /// program does this in each of its contexts.
 #[test]
@@ -172,9 +217,7 @@ fn a_session_that_uses_memory_on_a_gpu_that_is_not_its_own_ends() {
 #[test]
 fn a_session_that_uses_more_time_than_it_is_charged_ends() {
     let mut host = Host::start(&[A, B]);
-    let config = host.dir().join("vcudad.toml");
-    let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("compute.on_excess = \"end\"\n{text}")).unwrap();
+    host.configure("compute.on_excess = \"end\"");
     let mut nvml = Nvml::install(&mut host, &[A, B]);
     // The fake NVML reports that both VMs' workers use the GPU, but A's program has started no
     // kernel, so A isn't charged.

@@ -138,9 +138,7 @@ fn the_cases_of_sharing_pass_in_a_vm_and_leave_nothing_charged() {
 fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
     let (vm, _) = roomy(A);
     let mut host = Host::start(&[vm, B]);
-    let config = host.dir().join("vcudad.toml");
-    let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("memory.slack = \"1M\"\n{text}")).unwrap();
+    host.configure("memory.slack = \"1M\"");
     let mut nvml = Nvml::install(&mut host, &[vm, B]);
     let (mut other, _) = host.spawn(B, "spin", &["loop"]);
     let (_exporter, handle) = Peer::exporter(&host, vm);

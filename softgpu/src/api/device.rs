@@ -160,12 +160,12 @@ entries! {
     }
 
     fn cuDeviceTotalMem(bytes: Out<c_uint>, device: c_int) {
-        let total = driver()?.device(device)?.memory;
+        let total = driver()?.device(device)?.memory.size();
         bytes.set(u32::try_from(total).unwrap_or(u32::MAX))
     }
 
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: c_int) {
-        bytes.set(driver()?.device(device)?.memory as usize)
+        bytes.set(driver()?.device(device)?.memory.size() as usize)
     }
 
     fn cuDeviceGetAttribute(value: Out<c_int>, which: A, device: c_int) {

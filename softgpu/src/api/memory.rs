@@ -179,10 +179,9 @@ entries! {
 
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         let context = current()?;
-        let device = context.device()?;
-        let used = device.used.load(std::sync::atomic::Ordering::Relaxed);
-        free.set_if_wanted(device.memory.saturating_sub(used) as usize);
-        total.set_if_wanted(device.memory as usize);
+        let memory = &context.device()?.memory;
+        free.set_if_wanted(memory.free()? as usize);
+        total.set_if_wanted(memory.size() as usize);
         Ok(())
     }
 

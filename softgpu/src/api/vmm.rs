@@ -41,7 +41,7 @@ impl Drop for Physical {
         if self.charged
             && let Ok(device) = driver().and_then(|d| d.device(self.ordinal))
         {
-            device.uncharge(self.size);
+            device.memory.uncharge(self.size);
         }
     }
 }
@@ -284,7 +284,7 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         let device = driver()?.device(ordinal)?;
-        device.charge(size)?;
+        device.memory.charge(size)?;
         let make = || {
             // SAFETY: the name is null-terminated.
             let fd = unsafe { libc::memfd_create(c"softgpu".as_ptr(), libc::MFD_CLOEXEC) };
@@ -298,7 +298,7 @@ entries! {
             (sized == 0).then_some(file)
         };
         let Some(file) = make() else {
-            device.uncharge(size);
+            device.memory.uncharge(size);
             return Err(CuError::OUT_OF_MEMORY);
         };
         let references = Mutex::new(1);

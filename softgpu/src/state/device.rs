@@ -1,12 +1,13 @@
 //! The driver's process-wide state, and the simulated devices.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use cuda_api::callback;
 use cuda_api::devices::visible;
 use cuda_api::error::{CuError, CuResult};
 
+use super::device_memory::{DeviceMemory, SharedCounts};
 use crate::exec::memory::Ranges;
 
 /// The CUDA version that the driver API reports.
@@ -29,38 +30,12 @@ pub(crate) struct Device {
     /// Index of the device on the host. It differs from `ordinal` if the process can use only some
     /// of the devices.
     pub(crate) place: i32,
-    /// Memory size in bytes.
-    pub(crate) memory: u64,
-    /// Number of bytes of the memory that are allocated.
-    pub(crate) used: AtomicU64,
+    pub(crate) memory: DeviceMemory,
     /// Number of multiprocessors.
     pub(crate) processors: u32,
     /// Compute capability, as the number in `sm_NN`.
     pub(crate) capability: u32,
     pub(crate) uuid: [u8; 16],
-}
-
-impl Device {
-    /// Counts `bytes` as allocated on the device. Fails if the device has less free memory.
-    pub(crate) fn charge(&self, bytes: u64) -> CuResult {
-        let mut used = self.used.load(Ordering::Relaxed);
-        loop {
-            let next = used
-                .checked_add(bytes)
-                .filter(|next| *next <= self.memory)
-                .ok_or(CuError::OUT_OF_MEMORY)?;
-            match self.used.compare_exchange_weak(used, next, Ordering::Relaxed, Ordering::Relaxed)
-            {
-                Ok(_) => return Ok(()),
-                Err(now) => used = now,
-            }
-        }
-    }
-
-    /// Counts `bytes` of the device's memory as free again.
-    pub(crate) fn uncharge(&self, bytes: u64) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
 }
 
 /// The process-wide state of the driver, which `cuInit` creates.
@@ -130,11 +105,11 @@ fn devices() -> CuResult<Vec<Device>> {
     let wanted = std::env::var_os("CUDA_VISIBLE_DEVICES");
     let wanted = wanted.as_ref().map(|value| value.to_string_lossy());
     let visible = visible(wanted.as_deref(), &uuids)?;
+    let shared = SharedCounts::from_env()?;
     let devices = visible.into_iter().enumerate().map(|(ordinal, place)| Device {
         ordinal: ordinal as i32,
         place: place as i32,
-        memory: memory & !0xffff,
-        used: AtomicU64::new(0),
+        memory: DeviceMemory::new(memory & !0xffff, place, shared.as_ref()),
         processors,
         capability: capability(),
         uuid: uuids[place],

@@ -120,7 +120,7 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     }
     let start = map(mapped).inspect_err(|_| {
         if is_counted {
-            device.uncharge(mapped);
+            device.memory.uncharge(mapped);
         }
     })?;
     add(context, start, size, mapped, memory);
@@ -305,7 +305,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
             // SAFETY: `take` mapped the memory, and it was removed from all tables.
             unsafe { unmap(allocation.start, allocation.mapped) };
             if let Ok(device) = driver().and_then(|d| d.device(allocation.ordinal)) {
-                device.uncharge(allocation.mapped);
+                device.memory.uncharge(allocation.mapped);
             }
         }
         Memory::Pool { id, .. } => pool::give(id, allocation.start, allocation.size),

@@ -4,6 +4,7 @@ pub(crate) mod array;
 pub(crate) mod attributes;
 pub(crate) mod context;
 pub(crate) mod device;
+pub(crate) mod device_memory;
 pub(crate) mod elf;
 pub(crate) mod errors;
 pub(crate) mod event;

@@ -71,7 +71,7 @@ impl Pool {
             // in it.
             unsafe { unmap(start, len) };
             if let Ok(device) = driver().and_then(|driver| driver.device(self.ordinal)) {
-                device.uncharge(len);
+                device.memory.uncharge(len);
             }
         }
     }
@@ -89,16 +89,16 @@ impl Pool {
             self.release(gone);
         }
         let len = store.slab_for(size).ok_or(CuError::OUT_OF_MEMORY)?;
-        if device.charge(len).is_err() {
+        if device.memory.charge(len).is_err() {
             drop(store);
             charge(device, len)?;
             store = self.lock();
             if store.slab_for(size) != Some(len) {
-                device.uncharge(len);
+                device.memory.uncharge(len);
                 return Err(CuError::OUT_OF_MEMORY);
             }
         }
-        let slab = Slab::new(len, self.shareable).inspect_err(|_| device.uncharge(len))?;
+        let slab = Slab::new(len, self.shareable).inspect_err(|_| device.memory.uncharge(len))?;
         store.add(slab.start, len, slab);
         store.take(size).ok_or(CuError::OUT_OF_MEMORY)
     }
@@ -146,9 +146,9 @@ pub(crate) fn trim_all() {
 /// Counts bytes as allocated on a device. If the device has too little free memory, first frees the
 /// unused memory of all pools.
 pub(crate) fn charge(device: &Device, bytes: u64) -> CuResult {
-    device.charge(bytes).or_else(|_| {
+    device.memory.charge(bytes).or_else(|_| {
         trim_all();
-        device.charge(bytes)
+        device.memory.charge(bytes)
     })
 }
 

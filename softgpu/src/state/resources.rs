@@ -137,7 +137,7 @@ impl Resources {
         let bytes = amounts.bytes(threads);
         match bytes.checked_sub(taken.bytes) {
             Some(more) => pool::charge(device, more)?,
-            None => device.uncharge(taken.bytes - bytes),
+            None => device.memory.uncharge(taken.bytes - bytes),
         }
         (taken.amounts, taken.bytes) = (amounts, bytes);
         then();
@@ -190,7 +190,7 @@ impl Resources {
     pub(crate) fn end(&self) {
         let mut taken = self.lock();
         taken.ended = true;
-        self.device.uncharge(std::mem::take(&mut taken.bytes));
+        self.device.memory.uncharge(std::mem::take(&mut taken.bytes));
     }
 }
 

@@ -1,9 +1,11 @@
 //! Moves the worker into its jail, and makes the kernel kill the worker before other processes if
 //! the host runs out of memory.
 
+use std::fs::OpenOptions;
 use std::io;
 use std::ops::RangeInclusive;
-use std::os::fd::RawFd;
+use std::os::fd::{IntoRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -69,6 +71,7 @@ impl Jail {
     /// privileges except that of switching to the user later. Without a jail, leaves those of the
     /// host's namespaces that the host lets a process leave.
     pub(super) fn enter(&self, library: &Path) -> io::Result<()> {
+        open_softgpu_memory()?;
         if self.jail {
             namespaces::leave().map_err(io::Error::other)?;
             let root = self.root(library)?;
@@ -127,6 +130,26 @@ impl Jail {
         let cache = self.cache_fd.map(process::inherited).transpose()?;
         Ok(Root { read_only, devices: self.devices.clone(), sysfs: true, shared, cache })
     }
+}
+
+/// The file in which softgpu's processes count their device memory. Only tests use it.
+const SOFTGPU_MEMORY_FILE: &str = "SOFTGPU_MEMORY_FILE";
+
+/// Opens the file that `SOFTGPU_MEMORY_FILE` names, if it's set, and passes softgpu the descriptor
+/// instead of the path, because the worker can't open files of the host later. Must be called while
+/// the process has a single thread.
+fn open_softgpu_memory() -> io::Result<()> {
+    let Some(path) = std::env::var_os(SOFTGPU_MEMORY_FILE).map(PathBuf::from) else {
+        return Ok(());
+    };
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = file.map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot open {}: {error}", path.display()))
+    })?;
+    // SAFETY: no other thread exists that could read the environment now.
+    unsafe { std::env::set_var(SOFTGPU_MEMORY_FILE, format!("fd:{}", file.into_raw_fd())) };
+    Ok(())
 }
 
 /// The highest value of `/proc/PID/oom_score_adj`. The kernel kills processes with a higher value
