@@ -13,8 +13,9 @@ const GPU: GpuId = GpuId(0);
 const WORKERS: [VmId; 4] = [VmId(1), VmId(1), VmId(1), VmId(2)];
 const MAX_STEPS: usize = 1000;
 
-fn state(ledger: &Ledger, vm: VmId) -> (u64, Kinds) {
-    ledger.account(vm, GPU).map_or((0, Kinds::default()), |account| (account.used, account.kinds))
+fn state(ledger: &Ledger, vm: VmId) -> (u64, u64, Kinds) {
+    let account = ledger.account(vm, GPU);
+    account.map_or((0, 0, Kinds::default()), |of| (of.used, of.resident(), of.kinds))
 }
 
 /// Withdraws all credit of a VM's workers, as the broker does before it refuses a request.
@@ -56,7 +57,7 @@ pub fn run(bytes: &[u8]) {
         let amount =
             if input.one_in(4) { input.long() } else { input.long() % (MAX / PIECE) * PIECE };
         let share = u64::from(input.byte());
-        match input.below(10) {
+        match input.below(12) {
             0 => {
                 if !ledger.has_room(worker, device, amount) {
                     recall(&mut ledger, &credits, vm);
@@ -79,6 +80,8 @@ pub fn run(bytes: &[u8]) {
                 let held = ledger.memory_of(worker, 0);
                 assert!(ledger.withdraw(worker, 0, credit.withdraw()) <= held);
             }
+            9 => drop(ledger.send_away(worker, device, amount)),
+            10 => drop(ledger.bring_back(worker, device, amount)),
             _ => {
                 ledger.close(worker);
                 credit.withdraw();
@@ -86,8 +89,9 @@ pub fn run(bytes: &[u8]) {
             }
         }
         assert_eq!(state(&ledger, other), before, "another VM's account has changed");
-        let (used, kinds) = state(&ledger, vm);
+        let (used, resident, kinds) = state(&ledger, vm);
         assert!(used <= MAX && used == kinds.iter().sum::<u64>(), "{used} {kinds:?}");
+        assert!(resident <= used, "{resident} {used}");
         let held = ledger.held_by(worker)[0].1;
         assert!(held <= used && session_max.is_none_or(|max| held <= max), "{held} {used}");
         assert!(ledger.usage_of(worker, 0, (0, credit.bytes().into())).is_ok());
@@ -96,6 +100,6 @@ pub fn run(bytes: &[u8]) {
         ledger.close(worker);
     }
     for vm in [VmId(1), VmId(2)] {
-        assert_eq!(state(&ledger, vm), (0, Kinds::default()), "something stays charged");
+        assert_eq!(state(&ledger, vm), (0, 0, Kinds::default()), "something stays charged");
     }
 }

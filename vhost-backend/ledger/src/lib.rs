@@ -1,7 +1,11 @@
 //! The ledger, in which the broker tracks device memory per VM and GPU. It doesn't use a clock or
 //! do any I/O.
 //!
-//! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped.
+//! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped. A
+//! part of it can be *away*: its contents are in host memory, and the GPU's memory is free for
+//! others. Memory that is away stays charged, so it counts against the VM's limits. The rest is
+//! *resident*.
+//!
 //! Workers of a VM can share memory with one another. Shared memory is charged to the VM once,
 //! until the last worker that holds it leaves it or is reaped. All arithmetic is checked, so no
 //! sequence of requests can bring an account below the actual usage.
@@ -66,6 +70,9 @@ pub struct Account {
     /// Bytes charged to all sessions, including their [`Credit`]. This exceeds `quota.max` only if
     /// the quota was lowered later.
     pub used: u64,
+    /// The part of `used` that is away. Never more than `used`.
+    #[serde(default)]
+    pub away: u64,
     /// The highest value that `used` has had.
     pub peak: u64,
     /// Number of requests refused because they exceeded a limit.
@@ -74,6 +81,18 @@ pub struct Account {
     pub kinds: Kinds,
     #[serde(skip)]
     recent: Recent,
+}
+
+impl Account {
+    /// Returns the charged bytes that are on the GPU.
+    pub fn resident(&self) -> u64 {
+        self.used - self.away
+    }
+
+    fn record(&mut self) {
+        self.peak = self.peak.max(self.used);
+        self.recent.record(self.resident());
+    }
 }
 
 /// A GPU's memory, as a session's guest process sees it.
@@ -122,7 +141,7 @@ pub enum LedgerError {
         /// The VM's memory.session_max, in bytes.
         max: u64,
     },
-    /// A worker tried to release more memory than it holds.
+    /// A worker tried to release more memory than it holds. Memory that is away can't be released.
     #[error("worker {worker} tried to release {bytes} bytes of kind {}, but holds {held}", kind.name())]
     NotHeld {
         /// The worker.
@@ -131,8 +150,18 @@ pub enum LedgerError {
         kind: Charge,
         /// Bytes that the worker tried to release.
         bytes: u64,
-        /// Bytes of this kind that the worker holds.
+        /// Bytes of this kind that the worker holds and that aren't away.
         held: u64,
+    },
+    /// More memory of a worker would return than is away.
+    #[error("{bytes} bytes of worker {worker} would return, but {away} are away")]
+    NotAway {
+        /// The worker.
+        worker: WorkerId,
+        /// Bytes that would return.
+        bytes: u64,
+        /// Bytes that are away.
+        away: u64,
     },
     /// The VM already shares as many pieces of memory as it may.
     #[error("a VM can share at most {MAX_SHARES} pieces of memory")]
@@ -219,15 +248,28 @@ struct DeviceUse {
     used: u64,
     /// Bytes that only this worker holds, per kind of charge.
     kinds: Kinds,
-    /// The highest values of `used` in recent intervals.
+    /// The part of the kind `Memory` in `kinds` that is away.
+    #[serde(default)]
+    away: u64,
+    /// The highest numbers of resident bytes in recent intervals.
     #[serde(skip)]
     recent: Recent,
 }
 
 impl DeviceUse {
+    fn resident(&self) -> u64 {
+        self.used - self.away
+    }
+
     fn set(&mut self, used: u64) {
         self.used = used;
-        self.recent.record(used);
+        self.recent.record(self.resident());
+    }
+
+    /// Returns the bytes of a kind that only this worker holds and that aren't away.
+    fn at_hand(&self, kind: Charge) -> u64 {
+        let away = if kind == Charge::Memory { self.away } else { 0 };
+        self.kinds[kind as usize] - away
     }
 }
 
@@ -257,8 +299,7 @@ fn book(
 /// Charges a worker and its VM, whatever the limits are. The VM's sum must not overflow.
 fn add(account: &mut Account, held: &mut DeviceUse, bytes: u64, kind: Charge) {
     account.used += bytes;
-    account.peak = account.peak.max(account.used);
-    account.recent.record(account.used);
+    account.record();
     account.kinds[kind as usize] += bytes;
     held.set(held.used + bytes);
     held.kinds[kind as usize] += bytes;
@@ -271,6 +312,7 @@ impl Ledger {
         let empty = Account {
             quota,
             used: 0,
+            away: 0,
             peak: 0,
             rejected: 0,
             kinds: Kinds::default(),
@@ -304,6 +346,7 @@ impl Ledger {
                 gpu,
                 used: 0,
                 kinds: Kinds::default(),
+                away: 0,
                 recent: Recent::default(),
             };
             Worker { vm, devices: gpus.iter().map(held).collect() }
@@ -363,10 +406,54 @@ impl Ledger {
         }
     }
 
-    /// Returns the bytes of kind `Memory` that a worker holds alone, which include its credit.
+    /// Returns the resident bytes of kind `Memory` that a worker holds alone, which include its
+    /// credit.
     pub fn memory_of(&self, worker: WorkerId, device: u32) -> u64 {
         let held = self.workers.get(&worker).and_then(|of| of.devices.get(device as usize));
-        held.map_or(0, |held| held.kinds[Charge::Memory as usize])
+        held.map_or(0, |held| held.at_hand(Charge::Memory))
+    }
+
+    /// Records that `bytes` of the memory of kind `Memory` that a worker holds alone are away.
+    pub fn send_away(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+    ) -> Result<(), LedgerError> {
+        let kind = Charge::Memory;
+        let (account, holds) = self.held(worker, device)?;
+        let held = holds.at_hand(kind);
+        if bytes > held {
+            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
+        }
+        // At most all that is charged is away, so these sums can't overflow.
+        holds.away += bytes;
+        account.away += bytes;
+        Ok(())
+    }
+
+    /// Records that `bytes` of a worker's memory are no longer away. Must be called before the
+    /// worker allocates the memory on the GPU again.
+    pub fn bring_back(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+    ) -> Result<(), LedgerError> {
+        let (account, holds) = self.held(worker, device)?;
+        let away = holds.away;
+        holds.away = away.checked_sub(bytes).ok_or(LedgerError::NotAway { worker, bytes, away })?;
+        account.away -= bytes;
+        holds.set(holds.used);
+        account.record();
+        Ok(())
+    }
+
+    /// Returns the bytes of a worker's memory that are away, on each of its GPUs, by device
+    /// ordinal.
+    pub fn away(&self, worker: WorkerId) -> Vec<(GpuId, u64)> {
+        let devices = self.workers.get(&worker).map_or(&[][..], |worker| &worker.devices);
+        devices.iter().map(|held| (held.gpu, held.away)).collect()
     }
 
     /// Turns `bytes` of kind `Memory` that a worker holds alone, and doesn't use, into another
@@ -412,10 +499,11 @@ impl Ledger {
         kind: Charge,
     ) -> Result<(), LedgerError> {
         let (account, holds) = self.held(worker, device)?;
-        let held = holds.kinds[kind as usize];
-        let rest =
-            held.checked_sub(bytes).ok_or(LedgerError::NotHeld { worker, kind, bytes, held })?;
-        holds.kinds[kind as usize] = rest;
+        let held = holds.at_hand(kind);
+        if bytes > held {
+            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
+        }
+        holds.kinds[kind as usize] -= bytes;
         holds.used -= bytes;
         // The VM uses at least as much as its worker held, so this can't underflow.
         account.used -= bytes;
@@ -452,9 +540,10 @@ impl Ledger {
     ) -> Result<ShareId, LedgerError> {
         let kind = Charge::Memory;
         let (_, holds) = self.held(worker, device)?;
-        let (gpu, held) = (holds.gpu, holds.kinds[kind as usize]);
-        let rest =
-            held.checked_sub(bytes).ok_or(LedgerError::NotHeld { worker, kind, bytes, held })?;
+        let (gpu, held) = (holds.gpu, holds.at_hand(kind));
+        if bytes > held {
+            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
+        }
         let vm = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?.vm;
         let shares = self.shares.entry(vm).or_default();
         if shares.len() >= MAX_SHARES {
@@ -464,7 +553,7 @@ impl Ledger {
         let holders = BTreeMap::from([(worker, 1)]);
         shares.insert(self.last_share, SharedMemory { gpu, bytes, holders });
         // Only the worker's `kinds` change: its `used` includes shared memory.
-        self.held(worker, device)?.1.kinds[kind as usize] = rest;
+        self.held(worker, device)?.1.kinds[kind as usize] -= bytes;
         Ok(self.last_share)
     }
 
@@ -541,6 +630,7 @@ impl Ledger {
         for held in devices {
             let Some(account) = self.accounts.get_mut(&(vm, held.gpu)) else { continue };
             let mut kinds = held.kinds;
+            account.away -= held.away;
             self.shares.entry(vm).or_default().retain(|_, shared| {
                 let left = shared.gpu == held.gpu && shared.holders.remove(&worker).is_some();
                 if left && shared.holders.is_empty() {
@@ -641,27 +731,30 @@ impl Ledger {
     pub fn begin_interval(&mut self, gpu: GpuId) {
         for ((_, of), account) in &mut self.accounts {
             if *of == gpu {
-                account.recent.begin(account.used);
+                account.recent.begin(account.resident());
             }
         }
         let held = self.workers.values_mut().flat_map(|worker| &mut worker.devices);
         for held in held.filter(|held| held.gpu == gpu) {
-            held.recent.begin(held.used);
+            held.recent.begin(held.resident());
         }
     }
 
-    /// Returns three facts about a worker on a GPU: its VM; the maximum number of bytes that it has
-    /// held there in this interval and the one before, including shared memory; and the bytes that
-    /// it holds there now without shared memory. `None` if the worker has no account there.
+    /// Returns three facts about a worker on a GPU: its VM; the maximum number of resident bytes
+    /// that it has held there in this interval and the one before, including shared memory; and the
+    /// resident bytes that it holds there now without shared memory. `None` if the worker has no
+    /// account there.
     pub fn recent_of(&self, worker: WorkerId, gpu: GpuId) -> Option<(VmId, u64, u64)> {
         let worker = self.workers.get(&worker)?;
         let held = worker.devices.iter().find(|held| held.gpu == gpu)?;
-        Some((worker.vm, held.recent.highest(held.used), held.kinds.iter().sum()))
+        let alone = held.kinds.iter().sum::<u64>() - held.away;
+        Some((worker.vm, held.recent.highest(held.resident()), alone))
     }
 
-    /// Returns the most that a VM has used on a GPU in this interval and the one before.
+    /// Returns the most resident bytes that a VM has had on a GPU in this interval and the one
+    /// before.
     pub fn recent(&self, vm: VmId, gpu: GpuId) -> u64 {
-        self.account(vm, gpu).map_or(0, |account| account.recent.highest(account.used))
+        self.account(vm, gpu).map_or(0, |account| account.recent.highest(account.resident()))
     }
 
     /// Returns the bytes that a worker holds on each of its GPUs, by device ordinal, including

@@ -79,6 +79,53 @@ fn each_gpu_has_its_own_account() {
 }
 
 #[test]
+fn memory_that_is_away_stays_charged_and_only_resident_memory_can_be_given_up() {
+    let mut ledger = ledger(100, Some(90));
+    let numbers = |ledger: &Ledger| {
+        let account = ledger.account(VM, GPU).unwrap();
+        (account.used, account.resident(), ledger.memory_of(1, 0))
+    };
+    let kind = Charge::Memory;
+    ledger.reserve(1, 0, 60, kind).unwrap();
+    ledger.reserve(1, 0, 10, Charge::Context).unwrap();
+    ledger.send_away(1, 0, 50).unwrap();
+    assert_eq!((numbers(&ledger), ledger.away(1)), ((70, 20, 10), vec![(GPU, 50)]));
+    // Programs see what is charged, and no one else gets it.
+    assert_eq!(ledger.usage_of(1, 0, (0, 0)), Ok(Usage { used: 70, max: 90 }));
+    assert!(ledger.reserve(2, 0, 31, kind).unwrap_err().is_full());
+    let not_held = |bytes| Err(LedgerError::NotHeld { worker: 1, kind, bytes, held: 10 });
+    assert_eq!(ledger.send_away(1, 0, 11), not_held(11));
+    assert_eq!(ledger.release(1, 0, 11, kind), not_held(11));
+    assert_eq!(ledger.convert(1, 0, 11, Charge::Heap), not_held(11));
+    assert_eq!(ledger.share(1, 0, 11).map(drop), not_held(11));
+    assert_eq!(ledger.withdraw(1, 0, 11), 10);
+    assert_eq!(numbers(&ledger), (60, 10, 0));
+    let not_away = Err(LedgerError::NotAway { worker: 1, bytes: 51, away: 50 });
+    assert_eq!(ledger.bring_back(1, 0, 51), not_away);
+    ledger.bring_back(1, 0, 20).unwrap();
+    assert_eq!(numbers(&ledger), (60, 30, 20));
+    assert_eq!(ledger.close(1), 60);
+    assert_eq!((used(&ledger), ledger.account(VM, GPU).unwrap().away), (0, 0));
+}
+
+/// What a VM's workers have sent away must not let them use as much memory without being noticed.
+#[test]
+fn memory_that_is_away_is_not_in_the_audits_numbers() {
+    let mut ledger = ledger(100, None);
+    let recent = |ledger: &Ledger| (ledger.recent(VM, GPU), ledger.recent_of(1, GPU));
+    ledger.reserve(1, 0, 50, Charge::Memory).unwrap();
+    ledger.send_away(1, 0, 40).unwrap();
+    // The driver may have measured it a moment ago.
+    for _ in 0..2 {
+        assert_eq!(recent(&ledger), (50, Some((VM, 50, 10))));
+        ledger.begin_interval(GPU);
+    }
+    assert_eq!(recent(&ledger), (10, Some((VM, 10, 10))));
+    ledger.bring_back(1, 0, 15).unwrap();
+    assert_eq!(recent(&ledger), (25, Some((VM, 25, 25))));
+}
+
+#[test]
 fn sums_that_overflow_are_refused() {
     let mut ledger = ledger(u64::MAX, None);
     assert_eq!(ledger.reserve(1, 0, u64::MAX, Charge::Memory), Ok(()));
@@ -231,11 +278,15 @@ enum Step {
     Open(u64, usize),
     Reserve(u64, u32, u64, usize),
     Release(u64, u32, u64, usize),
+    SendAway(u64, u32, u64),
+    BringBack(u64, u32, u64),
     Close(u64),
     Set(usize, u32, u64, Option<u64>),
 }
 
 const VMS: usize = 2;
+/// The only kind of memory that can be away.
+const MEMORY: usize = Charge::Memory as usize;
 const GPUS: u32 = 2;
 
 fn step() -> impl Strategy<Value = Step> {
@@ -245,6 +296,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0u64..6, 0..VMS).prop_map(|(worker, vm)| Step::Open(worker, vm)),
         4 => asks().prop_map(|(worker, gpu, bytes, kind)| Step::Reserve(worker, gpu, bytes, kind)),
         3 => asks().prop_map(|(worker, gpu, bytes, kind)| Step::Release(worker, gpu, bytes, kind)),
+        2 => asks().prop_map(|(worker, gpu, bytes, _)| Step::SendAway(worker, gpu, bytes)),
+        1 => asks().prop_map(|(worker, gpu, bytes, _)| Step::BringBack(worker, gpu, bytes)),
         1 => (0u64..6).prop_map(Step::Close),
         1 => (0..VMS, 0..GPUS, 0u64..4000, prop::option::of(0u64..3000))
             .prop_map(|(vm, gpu, max, session)| Step::Set(vm, gpu, max, session)),
@@ -259,6 +312,7 @@ type Parts = HashMap<(u32, usize), u128>;
 #[derive(Default)]
 struct Model {
     held: HashMap<u64, (usize, Parts)>,
+    away: HashMap<(u64, u32), u128>,
 }
 
 impl Model {
@@ -267,9 +321,24 @@ impl Model {
         parts.filter(|((of, _), _)| *of == gpu).map(|(_, bytes)| bytes).sum()
     }
 
-    fn of_vm(&self, vm: usize, gpu: u32) -> u128 {
+    fn away(&self, worker: u64, gpu: u32) -> u128 {
+        self.away.get(&(worker, gpu)).copied().unwrap_or(0)
+    }
+
+    /// Returns what a worker holds of a kind on the GPU, or `None` if there is no such worker.
+    fn at_hand(&self, worker: u64, gpu: u32, kind: usize) -> Option<u128> {
+        let (_, parts) = self.held.get(&worker).filter(|_| gpu < GPUS)?;
+        let away = if kind == MEMORY { self.away(worker, gpu) } else { 0 };
+        Some(parts.get(&(gpu, kind)).copied().unwrap_or(0) - away)
+    }
+
+    fn sum(&self, vm: usize, of: impl Fn(u64) -> u128) -> u128 {
         let workers = self.held.iter().filter(|(_, held)| held.0 == vm);
-        workers.map(|(worker, _)| self.of_worker(*worker, gpu)).sum()
+        workers.map(|(worker, _)| of(*worker)).sum()
+    }
+
+    fn of_vm(&self, vm: usize, gpu: u32) -> u128 {
+        self.sum(vm, |worker| self.of_worker(worker, gpu))
     }
 }
 
@@ -314,18 +383,35 @@ proptest! {
                 }
                 Step::Release(worker, gpu, bytes, kind) => {
                     let given = ledger.release(worker, gpu, bytes, Charge::ALL[kind]).is_ok();
-                    let held = model.held.get_mut(&worker).filter(|_| gpu < GPUS);
-                    let part = held.map(|held| held.1.entry((gpu, kind)).or_default());
-                    let fits = part.as_ref().is_some_and(|part| **part >= bytes.into());
-                    prop_assert_eq!(given, fits);
-                    if let Some(part) = part.filter(|_| fits) {
-                        *part -= u128::from(bytes);
+                    let at_hand = model.at_hand(worker, gpu, kind);
+                    prop_assert_eq!(given, at_hand.is_some_and(|held| held >= bytes.into()));
+                    if given {
+                        let parts = &mut model.held.get_mut(&worker).unwrap().1;
+                        *parts.entry((gpu, kind)).or_default() -= u128::from(bytes);
+                    }
+                }
+                Step::SendAway(worker, gpu, bytes) => {
+                    let sent = ledger.send_away(worker, gpu, bytes).is_ok();
+                    let at_hand = model.at_hand(worker, gpu, MEMORY);
+                    prop_assert_eq!(sent, at_hand.is_some_and(|held| held >= bytes.into()));
+                    if sent {
+                        *model.away.entry((worker, gpu)).or_default() += u128::from(bytes);
+                    }
+                }
+                Step::BringBack(worker, gpu, bytes) => {
+                    let is_back = ledger.bring_back(worker, gpu, bytes).is_ok();
+                    let is_known = model.held.contains_key(&worker) && gpu < GPUS;
+                    let away = model.away(worker, gpu);
+                    prop_assert_eq!(is_back, is_known && away >= bytes.into());
+                    if is_back {
+                        *model.away.entry((worker, gpu)).or_default() -= u128::from(bytes);
                     }
                 }
                 Step::Close(worker) => {
                     let held: u128 = (0..GPUS).map(|gpu| model.of_worker(worker, gpu)).sum();
                     prop_assert_eq!(u128::from(ledger.close(worker)), held);
                     model.held.remove(&worker);
+                    model.away.retain(|(of, _), _| *of != worker);
                 }
                 Step::Set(vm, gpu, max, session_max) => {
                     quotas[vm][gpu as usize] = Quota { max, session_max };
@@ -341,6 +427,9 @@ proptest! {
                 prop_assert_eq!(u128::from(account.used), expected);
                 prop_assert_eq!(u128::from(account.peak), *peak);
                 prop_assert_eq!(account.kinds.iter().sum::<u64>(), account.used);
+                let away = model.sum(vm, |worker| model.away(worker, gpu));
+                prop_assert_eq!(u128::from(account.resident()), expected - away);
+                prop_assert!(ledger.recent(id(vm), GpuId(gpu)) >= account.resident());
                 rejected += account.rejected;
             }
             prop_assert_eq!(rejected, refusals);
@@ -473,17 +562,20 @@ fn a_ledger_that_is_passed_on_continues() {
     first.reserve(2, 0, 20, Charge::Module).unwrap();
     let share = first.share(1, 0, 30).unwrap();
     first.join(2, 0, share).unwrap();
+    first.send_away(1, 0, 15).unwrap();
     let text = serde_json::to_string(&first).unwrap();
     let mut next: Ledger = serde_json::from_str(&text).unwrap();
     let account = |ledger: &Ledger| {
-        let Account { quota, used, peak, rejected, kinds, .. } = ledger.account(VM, GPU).unwrap();
-        (quota, used, peak, rejected, kinds)
+        let Account { quota, used, away, peak, rejected, kinds, .. } =
+            ledger.account(VM, GPU).unwrap();
+        (quota, used, away, peak, rejected, kinds)
     };
     assert_eq!(account(&next), account(&first));
     assert_eq!(next.usage_of(2, 0, (0, 0)), first.usage_of(2, 0, (0, 0)));
     assert!(next.reserve(1, 0, 31, Charge::Memory).unwrap_err().is_full());
     // The next broker doesn't use a number of shared memory again.
     assert_ne!(next.share(1, 0, 1).unwrap(), share);
+    assert_eq!((next.away(1), next.bring_back(1, 0, 16).is_ok()), (vec![(GPU, 15)], false));
     assert_eq!(next.close(1), 20);
     assert_eq!(next.leave(2, 0, share), Ok(()));
     assert_eq!((next.close(2), used(&next)), (20, 0));
