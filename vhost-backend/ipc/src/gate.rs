@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use memory_ledger::Credit;
 
+use crate::residency::Residency;
 use crate::shared_map::{Shareable, SharedMap};
 
 /// Maximum number of GPUs per worker.
@@ -198,7 +199,7 @@ impl WorkerWords {
 /// Waits while the word, which is in memory shared with another process, equals `value`
 /// (FUTEX_WAIT), or wakes up to `value` threads that wait for the word (FUTEX_WAKE). Ignores the
 /// result, because each waiting thread checks the word again. See futex(2).
-fn futex(word: &AtomicU32, operation: i32, value: u32) {
+pub(crate) fn futex(word: &AtomicU32, operation: i32, value: u32) {
     let no_timeout = std::ptr::null::<libc::timespec>();
     // SAFETY: the word is valid memory for the duration of the call, and the kernel only reads it.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
@@ -303,12 +304,15 @@ pub struct GatePage {
     /// credit, it's charged, and no program uses it, but the worker must free it before another
     /// session can use it. The broker offers this, and never changes the number of bytes.
     pub kept: [Credit; MAX_GPUS],
+    /// Where the session's memory must be, and where it is.
+    pub residency: Residency,
 }
 
 const _: () = {
     assert!(size_of::<GatePage>() == 4096);
     assert!(offset_of!(GatePage, gpus) == 128 && size_of::<GpuGate>() == 192);
     assert!(offset_of!(GatePage, kept) == 3200);
+    assert!(offset_of!(GatePage, residency) == 3328);
     assert!(offset_of!(GpuGate, active) == 64 && offset_of!(GpuGate, oldest) == 120);
 };
 

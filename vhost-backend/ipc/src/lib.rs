@@ -11,6 +11,7 @@
 //! | `apart` | closing descriptors on another thread |
 //! | `doorbell`, `eventfd` | ways to wake another process |
 //! | `gate` | the page shared by the broker's scheduler and a worker |
+//! | `residency` | the words that say where the memory of a session is |
 //! | `spending` | the page on which the workers of a VM show what they spend of their credit |
 //! | `shared_map` | files that processes share as memory |
 //! | `gpu` | facts about the host's GPUs, from the probe |
@@ -41,6 +42,7 @@ pub mod missing;
 pub mod printable;
 pub mod process;
 pub mod program;
+pub mod residency;
 pub mod seqpacket;
 pub mod shared_map;
 pub mod signals;

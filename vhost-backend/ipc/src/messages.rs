@@ -80,6 +80,9 @@ pub enum ToBroker {
         /// The new kind of charge.
         kind: Charge,
     },
+    /// The worker has changed its words about the session's residency on the gate page. Workers send
+    /// this only to brokers that have given them an order about it.
+    Residency,
 }
 
 /// Messages from the broker to a worker.

@@ -78,6 +78,16 @@ pub trait Executor {
         None
     }
 
+    /// Returns whether the reader must neither take commands nor call [`Executor::poll`], because
+    /// the session's memory is leaving the GPUs or is away. The reader calls this before each
+    /// [`Executor::poll`].
+    fn is_stopped(&mut self) -> bool {
+        false
+    }
+
+    /// Records whether the session has commands while the executor is stopped.
+    fn set_needs_memory(&mut self, _needs: bool) {}
+
     /// Returns the token that identifies the next host function for the guest to run, if there is
     /// one. The reader doesn't call this while the guest is running a host function.
     fn next_host_func(&mut self) -> Option<u64> {

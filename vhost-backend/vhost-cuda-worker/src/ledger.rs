@@ -183,6 +183,11 @@ impl LedgerClient {
         })
     }
 
+    /// Tells the broker that the words about the session's residency have changed. Doesn't wait.
+    pub fn report_residency(&self) {
+        self.post(ToBroker::Residency);
+    }
+
     /// Reserves `bytes` on a device. If this fails, nothing is reserved. If the credit is too
     /// small, threads other than the ring reader's wait for the broker.
     pub fn reserve(&self, device: i32, bytes: u64, kind: Charge) -> Result<(), NotReserved> {

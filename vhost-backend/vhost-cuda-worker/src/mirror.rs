@@ -122,6 +122,11 @@ impl Mirrors {
         }
     }
 
+    /// Returns the number of mirrors that have unfinished jobs.
+    pub fn busy(&self) -> usize {
+        self.lock().values().filter(|mirror| mirror.waiting() > 0).count()
+    }
+
     /// Returns a place on the mirror with this key, after starting the mirror if necessary.
     fn seat_in<'a>(&self, mut threads: Threads<'a>, key: u64) -> Result<Seat<'a>, Refused<'a>> {
         if !threads.contains_key(&key) {

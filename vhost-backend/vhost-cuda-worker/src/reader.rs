@@ -1,6 +1,7 @@
 //! The ring reader: the thread that reads commands from the ring. It must never block while
 //! executing one.
 
+use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -42,6 +43,10 @@ pub(super) struct Reader {
     /// Whether the error with which the scheduler has ended the session has been written to the
     /// ring's header, where the guest can see it.
     condemned: bool,
+    /// The tasks that arrived while the executor was stopped.
+    postponed: VecDeque<Task>,
+    /// Whether the executor knows that the session has commands while the executor is stopped.
+    has_asked: bool,
 }
 
 impl Reader {
@@ -65,6 +70,8 @@ impl Reader {
             spin,
             args: Vec::new(),
             condemned: false,
+            postponed: VecDeque::new(),
+            has_asked: false,
         }
     }
 
@@ -72,7 +79,11 @@ impl Reader {
     pub(super) fn run(mut self) -> Result<(), WorkerError> {
         let mut idle_since: Option<Instant> = None;
         loop {
-            let mut worked = false;
+            if self.executor.is_stopped() {
+                self.rest();
+                continue;
+            }
+            let mut worked = self.end_rest();
             if self.session.waker.take_attention() {
                 worked = true;
                 while let Ok(task) = self.mailbox.try_recv() {
@@ -131,6 +142,33 @@ impl Reader {
         }
     }
 
+    /// Sleeps while the executor is stopped. Tells it if a command or a task has arrived.
+    fn rest(&mut self) {
+        if self.session.waker.take_attention() {
+            self.postponed.extend(self.mailbox.try_iter());
+        }
+        let has_commands = self.ring.as_ref().is_some_and(|(ring, _)| ring.has_work());
+        if (has_commands || !self.postponed.is_empty()) && !self.has_asked {
+            self.has_asked = true;
+            self.executor.set_needs_memory(true);
+        }
+        self.sleep_until(None, has_commands);
+    }
+
+    /// Carries out the tasks that arrived while the executor was stopped. Returns whether there were
+    /// any.
+    fn end_rest(&mut self) -> bool {
+        if std::mem::take(&mut self.has_asked) {
+            self.executor.set_needs_memory(false);
+        }
+        let mut worked = false;
+        while let Some(task) = self.postponed.pop_front() {
+            self.act(task);
+            worked = true;
+        }
+        worked
+    }
+
     /// Polls the ring until a command arrives, for at most [`PAUSE`]. In this time, the reader
     /// doesn't query the driver. A query takes about as long as passing a launch to the driver, so
     /// it would delay a command that arrives during the query.
@@ -145,10 +183,16 @@ impl Reader {
     /// Sleeps as the ring's protocol requires. Returns `false` without sleeping if a command has
     /// just arrived.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
+        // While the executor is full, the reader takes no commands from the ring, so the guest
+        // needn't wake it for new commands.
+        self.sleep_until(timeout, self.executor.is_full())
+    }
+
+    /// Sleeps as [`Self::sleep`] does. `ignores_commands` says whether the guest needn't wake this
+    /// thread for new commands.
+    fn sleep_until(&mut self, timeout: Option<Duration>, ignores_commands: bool) -> bool {
         if let Some((ring, _)) = &self.ring {
-            // While the executor is full, the reader takes no commands from the ring, so the guest
-            // needn't wake it for new commands.
-            let sleeps = match self.executor.is_full() {
+            let sleeps = match ignores_commands {
                 true => ring.begin_full_sleep(),
                 false => ring.begin_sleep(),
             };

@@ -370,6 +370,16 @@ impl Deferred {
         self.finish_async_frees(&shared, reached);
     }
 
+    /// Returns whether no call is about to free or to allocate memory, once those frees have ended
+    /// that the GPU has reached.
+    pub(in crate::calls) fn frees_nothing(&mut self) -> bool {
+        self.poll_async_frees();
+        self.async_frees.is_empty()
+            && !self.waits.frees_any()
+            && self.waiters.is_empty()
+            && self.undecided.is_empty()
+    }
+
     fn finish_async_frees(&mut self, shared: &Arc<Shared>, frees: Vec<AsyncFree>) {
         for free in frees {
             let ctx = free.freeing.ctx();

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,11 +18,13 @@ use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
 use crate::calls::commands::events::OBSERVER;
 use crate::calls::commands::shared::Shared;
+use crate::calls::commands::stop::Phase;
 use crate::calls::contexts::charges::begin_charges;
 use crate::calls::contexts::limit_calls::LimitCalls;
 use crate::calls::gate::{Admission, Cursor, Gate, Ticket, Turns};
 use crate::calls::generated;
-use crate::calls::memory::allocations::Memory;
+use crate::calls::lock;
+use crate::calls::memory::allocations::{Memory, start_moving};
 use crate::calls::memory::host;
 use crate::calls::properties::Properties;
 use crate::calls::streams::thread_streams::thread_stream;
@@ -150,6 +152,7 @@ impl Engine for Warm {
             limit_calls,
             unmapping: Mutex::default(),
             has_lost_work: AtomicBool::default(),
+            stop: Default::default(),
         });
         if retained {
             begin_charges(
@@ -158,6 +161,7 @@ impl Engine for Warm {
                 0,
             );
         }
+        start_moving(&shared);
         // Mark this thread as the ring reader only now. Before a session begins, this thread may
         // block, because no call waits for it.
         be_reader();
@@ -212,7 +216,28 @@ impl Calls {
         }
         gate.notify_scheduler(now)
     }
+
+    /// Returns whether no work of the session is in flight, and no thread uses the driver. Calls
+    /// that wait for a turn on a GPU have not begun, and don't begin before the gate is polled
+    /// again.
+    fn is_quiet(&mut self) -> bool {
+        let Calls { shared, gate, deferred } = self;
+        let cx = Cx { shared, thread: 0, ctx: ContextId::NONE };
+        if gate.has_next() || !gate.is_idle(&cx, deferred.events()) {
+            return false;
+        }
+        // Answer the calls that have waited for this work.
+        deferred.poll_waiters();
+        let _ = deferred.poll_waits();
+        deferred.frees_nothing()
+            && shared.session.mirrors.busy() <= gate.waiting_turns()
+            && lock(&shared.unmapping).is_empty()
+            && shared.ending.load(Ordering::SeqCst) == 0
+    }
 }
+
+/// How often the reader checks whether the session's work has ended, while it's about to stop.
+const QUIET_CHECK: Duration = Duration::from_millis(1);
 
 /// Runs a command that the gate has admitted, and then returns the ticket to the gate. If the
 /// command couldn't run because the broker must first decide about its memory, sends the question
@@ -259,7 +284,29 @@ impl Executor for Calls {
     fn poll(&mut self) -> Pending {
         let others = self.poll_gate().min(self.deferred.poll_old_async_frees());
         self.deferred.poll_waiters();
-        others.min(self.deferred.poll_waits())
+        let next = others.min(self.deferred.poll_waits());
+        match self.shared.stop.phase() {
+            Phase::Runs => next,
+            _ => next.min(Pending::Within(QUIET_CHECK)),
+        }
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        match self.shared.stop.phase() {
+            Phase::Runs => return false,
+            Phase::Stops if !self.is_quiet() => return false,
+            Phase::Stops => self.shared.stop.set_stopped(),
+            Phase::Stopped => {}
+        }
+        true
+    }
+
+    fn set_needs_memory(&mut self, needs: bool) {
+        let session = &self.shared.session;
+        session.gate.page.residency.set_needs(needs);
+        if needs {
+            session.ledger.report_residency();
+        }
     }
 
     fn turn_ns(&mut self) -> Option<u64> {
@@ -276,7 +323,7 @@ impl Executor for Calls {
     }
 
     fn is_full(&self) -> bool {
-        self.gate.holds_too_much()
+        self.gate.holds_too_much() || self.shared.stop.phase() != Phase::Runs
     }
 
     fn verdict(&self) -> u32 {

@@ -5,6 +5,7 @@
 //! | `engine` | the executor: runs a command when the gate admits it |
 //! | `dispatch`, `bodies` | find and run a call's implementation; the names of all implementations |
 //! | `deferred`, `waits`, `events` | calls whose reply is sent later; waiting for the GPU |
+//! | `stop` | stopping all calls while the session's memory leaves the GPUs |
 //! | `words` | words that the GPU writes for a guest that waits |
 //! | `shared`, `cx` | state that all threads share; the environment in which one call runs |
 //! | `result` | results as numbers |
@@ -18,5 +19,6 @@ pub(crate) mod engine;
 pub(crate) mod events;
 pub(crate) mod result;
 pub(crate) mod shared;
+pub(crate) mod stop;
 pub(crate) mod waits;
 pub(crate) mod words;

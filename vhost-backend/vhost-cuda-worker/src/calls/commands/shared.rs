@@ -9,6 +9,7 @@ use protocol::ids::ContextId;
 
 use crate::calls::code::{blob, output};
 use crate::calls::commands::budget;
+use crate::calls::commands::stop::Stop;
 use crate::calls::contexts::charges;
 use crate::calls::contexts::limit_calls::LimitCalls;
 use crate::calls::gate::{InFlight, Turns};
@@ -62,6 +63,7 @@ pub(in crate::calls) struct Shared {
     /// Whether a stream was destroyed before its work had ended. No call waits for such work, so
     /// memory that it could use must not be kept for reuse.
     pub(in crate::calls) has_lost_work: AtomicBool,
+    pub(in crate::calls) stop: Stop,
 }
 
 impl Shared {

@@ -172,6 +172,11 @@ impl Flight {
         added.wants_mark || stream.needs_mark() || self.total >= LIMIT
     }
 
+    /// Returns whether no commands are in flight, as far as the last check of the streams has shown.
+    pub(super) fn is_empty(&self) -> bool {
+        self.total == 0 && self.orphans.is_empty() && self.ending.is_empty()
+    }
+
     /// Stores the kind of the gated call that is about to be queued, so that [`Flight::add`] can
     /// count its estimated time.
     pub(super) fn expect(&mut self, kind: Kind, now: u64) {

@@ -143,6 +143,11 @@ impl Gpus {
         })
     }
 
+    /// Returns whether any GPU's gate is open.
+    pub(super) fn any_open(&self) -> bool {
+        self.devices.iter().any(|device| device.mode().is_open())
+    }
+
     /// Records the result of a check of all streams, and wakes the scheduler if necessary.
     pub(super) fn record_observations(&mut self, seen: &[Observation], now: u64) {
         let mut ring = false;

@@ -1,5 +1,7 @@
 //! Proof that the gate has admitted a command.
 
+use crate::calls::commands::stop::{Phase, Stop};
+
 /// Permission to submit GPU work.
 ///
 /// The driver functions that submit GPU work take a reference to a pass. Only the gate can create
@@ -18,6 +20,13 @@ impl Pass {
     /// before it calls the driver, so the pass isn't used.
     pub(in crate::calls::gate) const fn refused_by_body() -> Self {
         Self(())
+    }
+
+    /// Creates the pass for the copies with which memory leaves the GPUs and returns. They use only
+    /// copy engines, so they don't need the VM's turn. Returns `None` unless the session's calls are
+    /// stopped.
+    pub(in crate::calls) fn while_stopped(stop: &Stop) -> Option<Self> {
+        (stop.phase() == Phase::Stopped).then_some(Self(()))
     }
 
     /// Returns a pass for the rest of an admitted call, which continues as a job on the mirror (the

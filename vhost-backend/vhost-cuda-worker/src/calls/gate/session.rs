@@ -463,6 +463,24 @@ impl Gate {
         self.gpus.record_observations(&look.seen, now);
     }
 
+    /// Checks all streams, and returns whether no command is in flight.
+    pub(in crate::calls) fn is_idle(&mut self, cx: &Cx<'_>, events: &mut EventPool) -> bool {
+        // As if the driver was full, so that streams with few commands are queried, too.
+        self.full = true;
+        self.look(cx, events);
+        cx.shared.flight.lock().is_empty()
+    }
+
+    /// Returns whether commands are held although a gate is open, so that they go to the driver soon.
+    pub(in crate::calls) fn has_next(&self) -> bool {
+        !self.held.is_empty() && self.gpus.any_open()
+    }
+
+    /// Returns the number of calls on mirrors that are waiting for a window.
+    pub(in crate::calls) fn waiting_turns(&self) -> usize {
+        self.turns.len()
+    }
+
     /// If work was waiting for the VM's turn when the gate was last polled, returns the total time for
     /// which it has waited, in ns.
     pub(in crate::calls) fn turn_ns(&mut self) -> Option<u64> {

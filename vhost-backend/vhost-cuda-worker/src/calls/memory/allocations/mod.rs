@@ -17,6 +17,8 @@
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
 //! | `charged` | how memory is charged: to this session alone, or to all sessions that share it |
 //! | `sharing` | calls that export memory to other sessions of the VM, and import memory from them |
+//! | `moving` | taking the session's memory off the GPUs, and putting it back |
+//! | `staging` | host memory for contents that are away from the GPUs |
 //! | `unmapping` | which mappings are now being unmapped |
 //! | `waiting` | stream-ordered frees; calls that wait for memory to be freed |
 //! | `synchronous` | allocating, freeing, and querying free memory on the ring reader's thread |
@@ -34,6 +36,7 @@ mod charged;
 mod gpu_free;
 mod keep;
 mod kept;
+mod moving;
 mod peers;
 mod physical;
 mod plan;
@@ -43,6 +46,7 @@ mod session;
 mod sharing;
 mod space;
 mod spans;
+mod staging;
 mod synchronous;
 mod unmapping;
 mod virtual_memory;
@@ -54,6 +58,7 @@ pub(in crate::calls) use asynchronous::{
     cu_mem_alloc_async, cu_mem_alloc_from_pool_async, cu_mem_free_async,
 };
 pub(in crate::calls) use keep::keep;
+pub(in crate::calls) use moving::start_moving;
 pub(in crate::calls) use plan::{Freeing, Mapping, WINDOW};
 pub(in crate::calls) use pool_calls::*;
 pub(in crate::calls) use session::{Foreign, Memory};

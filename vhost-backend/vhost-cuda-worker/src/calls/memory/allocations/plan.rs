@@ -300,6 +300,30 @@ impl Plan {
         whole.chain(slabs).chain(others).copied().collect()
     }
 
+    /// Removes and returns all kept mappings.
+    pub(super) fn take_kept(&mut self) -> Vec<Mapping> {
+        self.kept.extract(|_, _| true)
+    }
+
+    /// Returns the mappings whose memory can be replaced by other memory at the same addresses,
+    /// because only this session uses it. There must be no freed memory that is still in use.
+    pub(super) fn movable(&self) -> Vec<Mapping> {
+        let mut all = self.mappings();
+        all.retain(|mapping| mapping.charged == Charged::Alone);
+        all
+    }
+
+    /// Records that the mapping at an address has got other memory.
+    pub(super) fn set_handle(&mut self, addr: u64, handle: u64) {
+        if let Some((_, Live { place: Place::Own(mapping), .. })) = self.live.get_mut(addr) {
+            mapping.handle = handle;
+        } else if let Some(slab) = self.slabs.get_mut(&addr) {
+            slab.mapping.handle = handle;
+        } else if let Some(mapping) = self.pools.mapping_at(addr) {
+            mapping.handle = handle;
+        }
+    }
+
     /// Returns the addresses of all allocations that were made in a context.
     pub(in crate::calls) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)

@@ -92,6 +92,11 @@ impl<M> Pools<M> {
         self.pools.values().flat_map(|pool| pool.store.mappings())
     }
 
+    /// Returns the mapping that contains an address, if it belongs to a pool.
+    pub(super) fn mapping_at(&mut self, addr: u64) -> Option<&mut M> {
+        self.pools.values_mut().find_map(|pool| pool.store.mapping_at(addr))
+    }
+
     /// Releases all memory that no allocation uses, in all pools. Returns the mappings to unmap.
     pub(in crate::calls) fn trim_all(&mut self) -> Vec<M> {
         self.pools.values_mut().flat_map(|pool| pool.store.trim(0)).collect()

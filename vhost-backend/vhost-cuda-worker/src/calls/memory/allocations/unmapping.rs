@@ -20,6 +20,11 @@ impl Unmapping {
         self.running.remove(&number);
     }
 
+    /// Returns whether no thread is unmapping anything.
+    pub(in crate::calls) fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
     /// Returns the number of the unmapping that began most recently.
     pub(super) fn last(&self) -> u64 {
         self.next
