@@ -17,6 +17,12 @@ pub enum EventKind {
     VmPaused,
     /// A VM was resumed. The message says by whom, and whether somebody else still pauses it.
     VmResumed,
+    /// A VM's memory has left its GPUs. The message says how much.
+    VmSwappedOut,
+    /// A VM's memory is back on its GPUs, and the VM runs. The message says why.
+    VmSwappedIn,
+    /// A VM's memory could not leave its GPUs, or could not return. The message says why.
+    VmSwapFailed,
     /// A VM's device process exited. The message says whether it was restarted.
     DeviceEnded,
     /// A session started: a guest process began to use a GPU.
@@ -167,6 +173,9 @@ impl EventKind {
             Self::VmRemoved => "vm_removed",
             Self::VmPaused => "vm_paused",
             Self::VmResumed => "vm_resumed",
+            Self::VmSwappedOut => "vm_swapped_out",
+            Self::VmSwappedIn => "vm_swapped_in",
+            Self::VmSwapFailed => "vm_swap_failed",
             Self::DeviceEnded => "device_ended",
             Self::SessionStarted => "session_started",
             Self::SessionEnded => "session_ended",

@@ -139,6 +139,22 @@ pub struct RefusedCounts {
     pub memory_not_sealed: u64,
 }
 
+/// Whether a VM's memory is on its GPUs. While it isn't, the VM doesn't run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SwapState {
+    /// The memory is on the GPUs.
+    #[default]
+    OnGpu,
+    /// The memory is leaving the GPUs.
+    Leaving,
+    /// The memory is away, except what can't leave.
+    Away,
+    /// The memory is returning to the GPUs.
+    Returning,
+}
+
 /// A VM's usage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -148,6 +164,9 @@ pub struct VmStats {
     /// Whether the VM is paused, and thus off its GPUs.
     #[serde(default)]
     pub paused: bool,
+    /// Whether the VM's memory is on its GPUs.
+    #[serde(default)]
+    pub swap: SwapState,
     /// Whether the VM has failed, and thus isn't served.
     #[serde(default)]
     pub failed: bool,
@@ -198,6 +217,9 @@ pub struct VmGpuStats {
     /// sessions, and the memory that they keep after programs have freed it.
     #[serde(default)]
     pub memory_charged: u64,
+    /// The part of `memory_charged` that is on the GPU, in bytes.
+    #[serde(default)]
+    pub memory_resident: u64,
     /// Highest value of `memory_charged`.
     pub memory_peak: u64,
     /// `memory_used` by kind (`memory`, `context`, `module`, …), in bytes.
@@ -286,6 +308,9 @@ pub struct SessionMemory {
     pub gpu: u32,
     /// Device memory, in bytes.
     pub bytes: u64,
+    /// The part of `bytes` that is on the GPU.
+    #[serde(default)]
+    pub resident: u64,
 }
 
 /// A GPU or MIG slice.
@@ -314,9 +339,13 @@ pub struct GpuInfo {
     /// and the memory that they keep after programs have freed it.
     #[serde(default)]
     pub memory_charged: u64,
+    /// The part of `memory_charged` that is on the GPU, in bytes.
+    #[serde(default)]
+    pub memory_resident: u64,
     /// Memory that the driver reports for workers, in bytes. Null if the driver doesn't report it.
     pub memory_driver: Option<u64>,
-    /// `memory_driver` minus `memory_charged` and the contexts of workers without a session, in bytes.
+    /// `memory_driver` minus `memory_resident` and the contexts of workers without a session, in
+    /// bytes.
     pub memory_difference: Option<i64>,
     /// Number of times that the driver reported more memory for a worker than the ledger has
     /// charged to it, plus the slack.

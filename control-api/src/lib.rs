@@ -54,8 +54,8 @@ pub use event::{EndReason, Event, EventKind};
 pub use expected::{expected, is_list};
 pub use info::{
     Activity, ConfigCheck, ConfigInfo, GpuInfo, GpuSensors, GpuState, Override, PausedBy,
-    RefusedCalls, RefusedCounts, SchedulerInfo, SessionInfo, SessionMemory, Stats, VersionInfo,
-    VmGpuStats, VmInfo, VmOrigin, VmState, VmStats, WorkerCounts,
+    RefusedCalls, RefusedCounts, SchedulerInfo, SessionInfo, SessionMemory, Stats, SwapState,
+    VersionInfo, VmGpuStats, VmInfo, VmOrigin, VmState, VmStats, WorkerCounts,
 };
 #[cfg(feature = "options")]
 pub use options::{ChangedVm, NewVm};

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum WaitReason {
     /// The VM is paused. It may have no work.
     Paused,
+    /// The VM's memory is away from its GPUs, or is leaving or returning.
+    SwappedOut,
     /// The VM's work in flight waits for host functions in the guest or for values in memory, and
     /// probably so does the rest.
     HostFunctions,
@@ -27,8 +29,9 @@ pub enum WaitReason {
 
 impl WaitReason {
     /// All reasons.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Paused,
+        Self::SwappedOut,
         Self::HostFunctions,
         Self::ComputeMax,
         Self::Contexts,
@@ -41,6 +44,7 @@ impl WaitReason {
     pub fn name(self) -> &'static str {
         match self {
             Self::Paused => "paused",
+            Self::SwappedOut => "swapped_out",
             Self::HostFunctions => "host_functions",
             Self::ComputeMax => "compute_max",
             Self::Contexts => "contexts",

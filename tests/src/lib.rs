@@ -49,8 +49,11 @@ pub fn roomy(vm: Vm) -> (Vm, u64) {
     (Vm { memory_max, ..vm }, mib)
 }
 
-/// The name of the file in which the workers' softgpu counts the memory of the host's GPUs.
-const SOFTGPU_MEMORY: &str = "softgpu-memory";
+/// Returns the path of the file in which the workers' softgpu counts the memory of the host's GPUs.
+/// It's beside the host's directory `dir`, in which tests look for what a host leaves behind.
+fn softgpu_memory(dir: &Path) -> PathBuf {
+    dir.with_extension("memory")
+}
 
 /// A running `vcudad` with its VMs. Dropping it stops `vcudad` and its spawner. It panics if
 /// softgpu has aborted a worker because of strict mode.
@@ -118,7 +121,7 @@ impl Host {
         }
         std::fs::write(dir.join("vcudad.toml"), config).unwrap();
         // The fake NVML, in a broker without root's privileges, must be able to read this file.
-        let softgpu_memory = dir.join(SOFTGPU_MEMORY);
+        let softgpu_memory = softgpu_memory(&dir);
         std::fs::write(&softgpu_memory, "").unwrap();
         let softgpu_memory = softgpu_memory.display().to_string();
         let own = [("SOFTGPU_STRICT", "1"), ("SOFTGPU_MEMORY_FILE", &softgpu_memory)];
@@ -431,6 +434,7 @@ impl Drop for Host {
             // NVIDIA's driver.
             assert!(!log.contains("SOFTGPU_STRICT"), "a worker was aborted:\n{log}");
         }
+        let _ = std::fs::remove_file(softgpu_memory(&self.dir));
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

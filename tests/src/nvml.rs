@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Host, SOFTGPU_MEMORY, Vm};
+use super::{Host, Vm, softgpu_memory};
 
 /// The fake NVML that a host's `vcudad` has loaded, and the file that determines what it reports.
 pub struct Nvml {
@@ -40,7 +40,7 @@ impl Nvml {
 
     /// Makes the fake NVML report the memory that the workers have allocated on softgpu.
     pub fn report_softgpu(&mut self, host: &Host) {
-        self.say(&format!("softgpu {}", host.dir.join(SOFTGPU_MEMORY).display()));
+        self.say(&format!("softgpu {}", softgpu_memory(&host.dir).display()));
     }
 
     /// Lets a program use the fake NVML, and returns the path of the library.

@@ -22,6 +22,7 @@ mod share_test;
 mod shares;
 mod sharing;
 mod sudden_ends;
+mod swapping;
 mod upgrade;
 mod usage;
 mod waiting;

@@ -46,6 +46,15 @@ Examples:
   vcudactl usage --since 2026-01
   vcudactl usage --since 2026-03-01 --format csv > march.csv";
 
+const SWAP_OUT_ABOUT: &str = "\
+Take a VM's memory off its GPUs until one of its programs needs it
+
+The VM stops, and its workers copy the memory of its programs to the host. The GPU's memory is then \
+free for other VMs, but stays charged to this one. As soon as one of the VM's programs makes a call \
+that reaches the host, or a program starts, the memory returns to the GPU, and the VM continues. \
+Contexts, modules, arrays, and memory that programs share stay on the GPU. The command returns once \
+the memory has left.";
+
 const ADD_HELP: &str = "\
 Examples:
   vcudactl vm add web --memory-max 8G --compute-weight 30 --class latency
@@ -222,6 +231,19 @@ pub(crate) enum VmCommand {
     },
     /// Let a paused VM use its GPUs again; its kernels continue where they were
     Resume {
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Take a VM's memory off its GPUs until one of its programs needs it
+    #[command(long_about = SWAP_OUT_ABOUT)]
+    SwapOut {
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Put a VM's memory back on its GPUs
+    SwapIn {
         /// Names of the VMs
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
@@ -572,6 +594,7 @@ mod tests {
             "vcudactl vm set web --gpus 0",
             "vcudactl vm rm",
             "vcudactl vm pause",
+            "vcudactl vm swap-out",
             "vcudactl vm restart",
             "vcudactl vm restore",
             "vcudactl vm reset web",

@@ -10,6 +10,7 @@ pub(crate) fn reason(wait: &Wait, compute: &ComputeSpec) -> String {
     };
     match wait.reason {
         WaitReason::Paused => "paused".into(),
+        WaitReason::SwappedOut => "swapped out".into(),
         WaitReason::HostFunctions => "host functions".into(),
         WaitReason::ComputeMax => format!("compute.max {}", compute.max),
         WaitReason::Contexts => of("context", "of"),
@@ -23,6 +24,7 @@ pub(crate) fn reason(wait: &Wait, compute: &ComputeSpec) -> String {
 pub(crate) fn short_reason(reason: WaitReason) -> &'static str {
     match reason {
         WaitReason::Paused => "paused",
+        WaitReason::SwappedOut => "swapped",
         WaitReason::HostFunctions => "host",
         WaitReason::ComputeMax => "max",
         WaitReason::Contexts => "context",

@@ -4,6 +4,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -83,6 +84,28 @@ fn a_failed_vm_is_shown_with_the_reason() {
     assert_eq!((code, out.as_str()), (0, ""));
     assert!(err.contains("vcudactl vm restart web") && err.contains(why), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+#[test]
+fn vcudactl_waits_until_the_memory_of_a_vm_has_left() {
+    for (end, warns) in [("away", false), ("on_gpu", true)] {
+        let asked = AtomicUsize::new(0);
+        let server = Server::start(move |method, path, _| {
+            let swap = match (method, path, asked.fetch_add(1, Ordering::SeqCst)) {
+                ("POST", "/v1/vms/web/swap-out", 0) => "leaving",
+                ("GET", "/v1/vms/web", 1) => "leaving",
+                ("GET", "/v1/vms/web", 2) => end,
+                _ => return (404, String::new()),
+            };
+            let mut vm = failed("");
+            vm.as_object_mut().unwrap().remove("failure");
+            (vm["state"], vm["stats"]["swap"]) = (json!("running"), json!(swap));
+            (200, vm.to_string())
+        });
+        let (code, out, err) = vcudactl(&server.socket, &["vm", "swap-out", "web"]);
+        assert_eq!((code, out.as_str()), (0, ""), "{err}");
+        assert_eq!(err.contains("the memory of VM 'web' is on its GPUs"), warns, "{err}");
+    }
 }
 
 #[test]

@@ -24,7 +24,7 @@ _vcudactl_with_names() {
     done
     case "$cur|$prev|$command" in
         -*|*"|--socket|"*) ;;
-        *"|--vm|"*|*"| vm show"*|*"| vm rm"*|*"| vm pause"*|*"| vm resume"*|*"| vm restart"*| \
+        *"|--vm|"*|*"| vm show"*|*"| vm rm"*|*"| vm pause"*|*"| vm resume"*|*"| vm swap-out"*|*"| vm swap-in"*|*"| vm restart"*| \
         *"| vm reset"*|*"|set| vm set"|*"| session kill"|*"| test")
             COMPREPLY=($(compgen -W "$(vcudactl "${socket[@]}" vm ls --quiet 2>/dev/null)" -- "$cur"))
             return ;;
@@ -44,7 +44,7 @@ _vcudactl_vms() {
 "#;
 
 const FISH: &str = r#"
-complete -c vcudactl -n "__fish_vcudactl_using_subcommand vm; and __fish_seen_subcommand_from set show rm pause resume restart reset" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
+complete -c vcudactl -n "__fish_vcudactl_using_subcommand vm; and __fish_seen_subcommand_from set show rm pause resume swap-out swap-in restart reset" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
 complete -c vcudactl -n "__fish_vcudactl_using_subcommand session; and __fish_seen_subcommand_from kill" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
 complete -c vcudactl -n "__fish_vcudactl_using_subcommand test" -f -a "(vcudactl vm ls --quiet 2>/dev/null)"
 complete -c vcudactl -n "__fish_vcudactl_using_subcommand session events bench" -l vm -x -a "(vcudactl vm ls --quiet 2>/dev/null)"
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn scripts_complete_the_names_of_vms() {
         let zsh = script(Shell::Zsh);
-        assert_eq!(zsh.matches(":_vcudactl_vms' \\").count(), 13, "{zsh}");
+        assert_eq!(zsh.matches(":_vcudactl_vms' \\").count(), 15, "{zsh}");
         // The added function must be defined before the script calls the generated main function.
         assert!(zsh.find("_vcudactl_vms() {") < zsh.find("funcstack"), "{zsh}");
         for shell in [Shell::Bash, Shell::Fish] {

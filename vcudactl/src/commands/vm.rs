@@ -1,9 +1,11 @@
 //! The `vm` commands.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use control_api::{
-    Class, PausedBy, SETTINGS, Values, VmGpuStats, VmInfo, VmOrigin, VmState, format_size,
+    Class, PausedBy, SETTINGS, SwapState, Values, VmGpuStats, VmInfo, VmOrigin, VmState,
+    format_size,
 };
 use serde_json::json;
 
@@ -41,6 +43,12 @@ pub(super) async fn run(
         }
         VmCommand::Resume { names } => {
             each(output, names, async |name| act(client, output, name, "resume").await).await
+        }
+        VmCommand::SwapOut { names } => {
+            each(output, names, async |name| swap(client, output, name, "swap-out").await).await
+        }
+        VmCommand::SwapIn { names } => {
+            each(output, names, async |name| swap(client, output, name, "swap-in").await).await
         }
         VmCommand::Restart { names } => {
             each(output, names, async |name| act(client, output, name, "restart").await).await
@@ -153,6 +161,28 @@ async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Resu
     output.answer(&vm, |_| Ok(()))
 }
 
+/// How often the state of a VM is queried whose memory is moving.
+const SWAP_CHECK: Duration = Duration::from_millis(50);
+
+/// Takes a VM's memory off its GPUs, or puts it back, and waits for the end of that. vcudad limits
+/// how long it takes.
+async fn swap(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
+    let path = vm_path(name)?;
+    let mut vm: VmInfo = client.act(&format!("{path}/{action}")).await?;
+    while matches!(vm.stats.swap, SwapState::Leaving | SwapState::Returning) {
+        tokio::time::sleep(SWAP_CHECK).await;
+        vm = client.get(&path).await?;
+    }
+    if action == "swap-out" && vm.stats.swap == SwapState::OnGpu {
+        let text = format!(
+            "the memory of VM '{name}' is on its GPUs: it couldn't leave, or a program needed it at \
+             once; see {NAME} events"
+        );
+        output.warn(&text);
+    }
+    output.answer(&vm, |_| Ok(()))
+}
+
 /// Warns if the VM's settings were saved, but the VM isn't running because of a failure.
 fn warn_if_failed(output: &Output, vm: &VmInfo) {
     if vm.state == VmState::Failed {
@@ -251,7 +281,12 @@ fn connected(vm: &VmInfo) -> String {
 
 fn state(vm: &VmInfo) -> &'static str {
     match vm.state {
-        VmState::Running => "running",
+        VmState::Running => match vm.stats.swap {
+            SwapState::OnGpu => "running",
+            SwapState::Leaving => "swapping out",
+            SwapState::Away => "swapped out",
+            SwapState::Returning => "swapping in",
+        },
         VmState::Paused => "paused",
         VmState::Failed => "failed",
         VmState::NotAdded => "not added",
@@ -342,6 +377,9 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
             format!("{used} of {max}, peak {}", format_size(gpu.memory_peak))
         })?;
         line("  charged", format_size(gpu.memory_charged))?;
+        if gpu.memory_resident < gpu.memory_charged {
+            line("  on the GPU", format_size(gpu.memory_resident))?;
+        }
         for (kind, bytes) in gpu.memory_by_kind.iter().filter(|(_, bytes)| **bytes > 0) {
             line(&format!("  {kind}"), format_size(*bytes))?;
         }

@@ -228,6 +228,7 @@ pub(super) mod tests {
             memory_promised: 96 * GIB,
             memory_used: 45 * GIB + GIB / 2,
             memory_charged: 46 * GIB,
+            memory_resident: 46 * GIB,
             memory_driver: None,
             memory_difference: None,
             memory_excesses: 0,

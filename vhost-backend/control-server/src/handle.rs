@@ -49,6 +49,9 @@ pub enum Request {
     /// Pauses a VM if the flag is true, and resumes the VM if the flag is false. The reply is
     /// `Response::Vm`.
     SetPaused(String, bool),
+    /// Takes a VM's memory off its GPUs if the flag is true, and puts it back if the flag is false.
+    /// The reply, `Response::Vm`, doesn't wait for the end of that.
+    SwapVm(String, bool),
     /// Adds a VM again that was removed. The reply is `Response::Vm`.
     RestoreVm(String),
     /// Removes a VM with its sessions and device process. The reply is `Response::Done`.
@@ -98,6 +101,7 @@ impl Request {
                 | Self::ResetVm(_)
                 | Self::RestartVm(_)
                 | Self::SetPaused(..)
+                | Self::SwapVm(..)
                 | Self::RestoreVm(_)
                 | Self::RemoveVm { .. }
                 | Self::KillSession { .. }

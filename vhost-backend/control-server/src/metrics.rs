@@ -10,7 +10,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::model::{ComputeSpec, GpuSensors, GpuState, Stats, VmGpuStats, VmStats, WaitReason};
+use super::model::{
+    ComputeSpec, GpuSensors, GpuState, Stats, SwapState, VmGpuStats, VmStats, WaitReason,
+};
 
 /// Media type of OpenMetrics.
 const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -159,6 +161,15 @@ fn about_memory(page: &mut Page, stats: &Stats) {
     let charged = shares(stats, |gpu| gpu.memory_charged as f64);
     let help = "Device memory charged to the VM in the ledger";
     page.gauge("memory_charged", bytes(), help, charged);
+    let resident = shares(stats, |gpu| gpu.memory_resident as f64);
+    let help = "Part of the charged device memory that is on the GPU";
+    page.gauge("memory_resident", bytes(), help, resident);
+    let away = stats.vms.iter().map(|vm| {
+        let is_away = vm.swap != SwapState::OnGpu;
+        (vec![("vm", vm.name.clone())], f64::from(u8::from(is_away)))
+    });
+    let help = "1 if the VM's memory is away from its GPUs, or is leaving or returning";
+    page.gauge("swapped_out", None, help, away);
     let limit = shares(stats, |gpu| gpu.memory_max as f64);
     page.gauge("memory_limit", bytes(), "Device memory limit of the VM", limit);
     let peak = shares(stats, |gpu| gpu.memory_peak as f64);
@@ -347,7 +358,7 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
         .gpus
         .iter()
         .filter_map(|gpu| gpu.memory_difference.map(|bytes| (of(gpu.index), bytes as f64)));
-    let help = "Memory that the driver reports, minus memory charged in the ledger";
+    let help = "Memory that the driver reports, minus memory that the ledger has charged and that is on the GPU";
     page.gauge("gpu_ledger_difference", bytes(), help, differs);
     let excesses = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.memory_excesses));
     let help =

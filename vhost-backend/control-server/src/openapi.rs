@@ -67,6 +67,9 @@ mod tests {
                 if (path.as_str(), method.as_str()) == ("/v1/vms/{name}", "delete") {
                     statuses.push("507");
                 }
+                if path.ends_with("/swap-out") || path.ends_with("/swap-in") {
+                    statuses.push("409");
+                }
                 if path.ends_with("/pause") || path.ends_with("/resume") {
                     statuses.extend(["409", "507"]);
                 }

@@ -67,6 +67,8 @@ table! {
     Control post "/v1/vms/{name}/restore" restore_vm,
     Control post "/v1/vms/{name}/pause" pause_vm,
     Control post "/v1/vms/{name}/resume" resume_vm,
+    Control post "/v1/vms/{name}/swap-out" swap_vm_out,
+    Control post "/v1/vms/{name}/swap-in" swap_vm_in,
     Control delete "/v1/vms/{name}" remove_vm,
     Read get "/v1/vms/{name}/sessions" list_sessions_of_vm,
     Control delete "/v1/vms/{name}/sessions/{id}" kill_session,

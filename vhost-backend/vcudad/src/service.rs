@@ -8,6 +8,7 @@
 //! | `requests` | requests and changes through the control API |
 //! | `file` | reading the configuration file again |
 //! | `pauses` | pauses of VMs |
+//! | `swaps` | memory that leaves the GPUs and returns |
 //! | `usage` | the usage of VMs |
 //! | `senders` | budgets of the broker's time for VMs |
 //! | `replacement` | replacement by another vcudad |
@@ -20,6 +21,7 @@ mod replacement;
 mod requests;
 mod senders;
 mod start;
+mod swaps;
 mod usage;
 
 use std::net::SocketAddr;
@@ -237,7 +239,7 @@ impl Service {
     fn set_timer(&self) {
         let is_soon = self.sessions.has_waiting()
             || self.budgets.is_holding()
-            || self.vms.iter().any(|(_, vm)| vm.device.is_paused());
+            || self.vms.iter().any(|(_, vm)| vm.device.is_paused() || vm.swap.is_moving());
         let mut after = if is_soon { QUEUE_TICK } else { IDLE_TICK };
         if let Some(interval) = self.systemd.interval() {
             after = after.min(interval);
@@ -270,6 +272,7 @@ impl Service {
         self.sample_usage(false);
         self.save_usage(false);
         self.scrapes.send_late(Instant::now());
+        self.advance_swaps();
         if self.sessions.has_waiting() && !self.ended {
             self.sessions.start_waiting(&mut self.vms, &self.gpus);
         }
@@ -607,6 +610,7 @@ impl Service {
             }
             Source::WorkerSocket(worker) => {
                 self.sessions.handle_worker_message(worker, &mut self.vms, &self.gpus);
+                self.advance_swap_of(worker);
             }
         }
         self.carry_out(ops);

@@ -119,6 +119,10 @@ impl<'w> Attacker<'w> {
                 pick(&absent, *which).is_some_and(|vm| self.add(vm))
             }
             Action::Replace { vm } => self.exists[*vm] && self.remove(*vm) && self.add(*vm),
+            Action::SwapOut { vm } => {
+                let path = format!("/v1/vms/{}/swap-out", self.world.vms[*vm].name);
+                self.ask(Method::POST, &path, None)
+            }
             Action::Set { vm, patch } => {
                 let path = format!("/v1/vms/{}", self.world.vms[*vm].name);
                 let max = patch["memory"]["max"].as_u64();

@@ -39,6 +39,8 @@ pub enum Action {
     /// Replace a VM with a new one. This also revives a VM that has failed because its device
     /// process exited too often.
     Replace { vm: usize },
+    /// Take a VM's memory off its GPUs. It returns by itself when a program needs it.
+    SwapOut { vm: usize },
     /// Change a VM's settings.
     Set { vm: usize, patch: Value },
 }
@@ -71,6 +73,7 @@ impl Action {
             83..=84 => Self::Remove { vm },
             85..=87 => Self::Add { which },
             88 => Self::Replace { vm },
+            89..=92 => Self::SwapOut { vm },
             _ => Self::Set { vm, patch: settings(random) },
         }
     }
@@ -95,6 +98,7 @@ impl Action {
             Self::Remove { .. } => "remove a VM",
             Self::Add { .. } => "add a removed VM",
             Self::Replace { .. } => "replace a VM",
+            Self::SwapOut { .. } => "swap a VM out",
             Self::Set { .. } => "change settings",
         }
     }

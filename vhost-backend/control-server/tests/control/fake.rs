@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
 use control_server::model::{
     Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuSensors,
-    GpuState, PausedBy, Percent, SessionInfo, Stats, UsageReport, UsageRow, UsageSaving,
+    GpuState, PausedBy, Percent, SessionInfo, Stats, SwapState, UsageReport, UsageRow, UsageSaving,
     VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
 };
 use control_server::trace_point::Traces;
@@ -126,6 +126,11 @@ fn handle(
             };
             Ok(Response::Vm(Box::new(VmInfo { state, paused_by, ..info })))
         }
+        Request::SwapVm(name, out) => {
+            let mut info = info(&find(vms, &name)?);
+            info.stats.swap = if out { SwapState::Leaving } else { SwapState::OnGpu };
+            Ok(Response::Vm(Box::new(info)))
+        }
         Request::RemoveVm { name, if_idle: _ } => {
             vms.remove(&name).map(|_| Response::Done).ok_or_else(|| ApiError::no_vm(&name))
         }
@@ -194,6 +199,7 @@ fn stats(spec: &VmSpec) -> VmStats {
             memory_max: spec.memory.max,
             memory_used: 4096,
             memory_charged: 8192,
+            memory_resident: 8192,
             memory_by_kind: [("context".to_owned(), 4096)].into(),
             memory_driver: Some(5000),
             gpu_ns: 1_500_000_000,
@@ -231,6 +237,7 @@ fn gpu() -> GpuInfo {
         memory_promised: 1 << 30,
         memory_used: 4096,
         memory_charged: 8192,
+        memory_resident: 8192,
         memory_driver: Some(5000),
         memory_difference: Some(904),
         memory_excesses: 1,

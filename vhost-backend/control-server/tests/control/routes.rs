@@ -291,7 +291,7 @@ fn the_read_socket_answers_only_requests_that_change_nothing() {
             refused += 1;
         }
     }
-    assert_eq!((read, refused), (READS.to_vec(), 10));
+    assert_eq!((read, refused), (READS.to_vec(), 12));
     let refused = ask(&fake.read, "DELETE", "/v1/vms/web", "").json();
     assert_eq!(refused["code"], json!("read_only"));
     let message = refused["message"].as_str().unwrap();

@@ -20,7 +20,7 @@ use crate::vm::placement::Capacity;
 use crate::vm::vms::{VmState, Vms};
 use control_server::handle::now_ms;
 use host_ipc::messages::Charge;
-use memory_ledger::{GpuId, Ledger, VmId};
+use memory_ledger::{Account, GpuId, Ledger, VmId};
 
 /// The promised shares that have been calculated so far, by GPU.
 type Promised = BTreeMap<GpuId, PromisedShares>;
@@ -116,6 +116,7 @@ impl Reports<'_> {
         VmStats {
             name: state.vm.name.clone(),
             paused: state.pause.is_paused(),
+            swap: state.swap.state(),
             sessions: self.workers.count_of_vm(id) as u32,
             sessions_total: state.sessions_total(),
             sessions_max: state.vm.limits.max_sessions,
@@ -143,7 +144,9 @@ impl Reports<'_> {
         promised: &mut Promised,
     ) -> VmGpuStats {
         let account = self.used.account(id, gpu);
-        let charged = self.charged.account(id, gpu).map_or(0, |account| account.used);
+        let charged = self.charged.account(id, gpu);
+        let (charged, resident) =
+            charged.map_or((0, 0), |account| (account.used, account.resident()));
         let (max, used, peak, rejected) =
             account.map_or((0, 0, 0, 0), |a| (a.quota.max, a.used, a.peak, a.rejected));
         let kinds = account.map(|account| account.kinds).unwrap_or_default();
@@ -164,6 +167,7 @@ impl Reports<'_> {
             memory_max: max,
             memory_used: used,
             memory_charged: charged,
+            memory_resident: resident,
             memory_peak: peak,
             memory_by_kind: by_kind.map(|(kind, bytes)| (kind.name().into(), bytes)).collect(),
             memory_rejected: rejected,
@@ -176,6 +180,9 @@ impl Reports<'_> {
             ..VmGpuStats::default()
         };
         self.scheduler.fill_stats(id, gpu, self.vms, &mut stats);
+        if state.swap.is_off() {
+            stats.waits_for = Some(Wait { reason: WaitReason::SwappedOut, vm: None });
+        }
         if state.pause.is_paused() {
             // Under MPS, the scheduler doesn't know which single VMs are paused.
             stats.waits_for = Some(Wait { reason: WaitReason::Paused, vm: None });
@@ -188,14 +195,18 @@ impl Reports<'_> {
         for (vm, state) in self.vms.iter().filter(|(vm, _)| of.is_none_or(|of| of == *vm)) {
             for (id, worker) in self.workers.of(vm) {
                 let Some(session) = worker.session() else { continue };
-                let memory = self.used.held_by(id).into_iter();
+                let memory = self.used.held_by(id).into_iter().zip(self.used.away(id));
                 infos.push(SessionInfo {
                     vm: state.vm.name.clone(),
                     id: session.number(),
                     worker_pid: worker.pid(),
                     started_ms: worker.assigned_ms(),
                     memory: memory
-                        .map(|(gpu, bytes)| SessionMemory { gpu: gpu.0, bytes })
+                        .map(|((gpu, bytes), (_, away))| SessionMemory {
+                            gpu: gpu.0,
+                            bytes,
+                            resident: bytes - away,
+                        })
                         .collect(),
                     guest_pid: session.pid,
                     program: session.program.clone(),
@@ -212,15 +223,16 @@ impl Reports<'_> {
         let capacities = self.capacities(None);
         let infos = self.gpus.iter().zip(&capacities).map(|((id, gpu), capacity)| {
             let vms = || self.vms.iter().filter(|(_, state)| state.gpus.contains(&id));
-            let sum = |ledger: &Ledger| -> u64 {
+            let sum = |ledger: &Ledger, bytes: fn(&Account) -> u64| -> u64 {
                 let accounts = vms().filter_map(|(vm, _)| ledger.account(vm, id));
-                accounts.map(|account| account.used).sum()
+                accounts.map(|account| bytes(&account)).sum()
             };
-            let charged = sum(self.charged);
+            let charged = sum(self.charged, |account| account.used);
+            let resident = sum(self.charged, Account::resident);
             // A worker without a session has one context, on its first GPU, which is charged to no
             // VM.
             let warm = |w: &Worker| w.session().is_none() && w.gpus().first() == Some(&id);
-            let booked = charged + self.workers.count(warm) as u64 * self.gpus.context_bytes(id);
+            let booked = resident + self.workers.count(warm) as u64 * self.gpus.context_bytes(id);
             let ours = self.audit.held(self.workers, id, |_| true);
             GpuInfo {
                 index: id.0,
@@ -231,8 +243,9 @@ impl Reports<'_> {
                 memory_total: gpu.facts().memory,
                 memory_reserved: self.reserved(id),
                 memory_promised: capacity.memory_promised,
-                memory_used: sum(&self.used),
+                memory_used: sum(&self.used, |account| account.used),
                 memory_charged: charged,
+                memory_resident: resident,
                 memory_driver: ours,
                 memory_difference: ours.map(|ours| ours as i64 - booked as i64),
                 memory_excesses: gpu.excesses(),

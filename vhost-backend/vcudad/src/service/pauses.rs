@@ -90,5 +90,7 @@ impl Service {
         };
         tracing::info!(vm = state.vm.name, uid, "{message}");
         self.publish(BrokerEvent::of_vm(kind, id, message).by(uid));
+        // Calls that wait at the gates need the VM's memory once the VM is resumed.
+        self.advance_swap(id);
     }
 }

@@ -57,6 +57,7 @@ impl Service {
             Request::SetPaused(name, paused) => {
                 return self.request_change(ops, ChangeRequest::SetPaused(name, paused), answer);
             }
+            Request::SwapVm(name, out) => self.swap(&name, out, answer.uid()),
             Request::RestoreVm(name) => {
                 return self.request_change(ops, ChangeRequest::Restore(name), answer);
             }

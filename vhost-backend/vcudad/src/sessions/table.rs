@@ -9,8 +9,9 @@ mod workers;
 
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Instant;
 
-use control_api::{EventKind, Sharing};
+use control_api::{EventKind, Sharing, SwapState};
 
 use crate::continuity::crash::Crash;
 use crate::gpu::compute::{ComputeEvent, Evicts, WorkerTraits};
@@ -22,7 +23,7 @@ use crate::processes::process::ChildRecord;
 use crate::processes::spawner::Processes;
 use crate::processes::supervisor::{Supervisor, SupervisorEffect};
 use crate::reporting::event::BrokerEvent;
-use crate::sessions::accounts::{Accounts, LedgerChange};
+use crate::sessions::accounts::{Accounts, LedgerChange, Residency};
 use crate::sessions::cause::Cause;
 use crate::sessions::session::{QueueChange, Session, StartQueue};
 use crate::sessions::slots::Slots;
@@ -41,6 +42,7 @@ use host_ipc::messages::{
     VmFacts, WorkerId,
 };
 use host_ipc::printable::printable;
+use host_ipc::residency::Place;
 use host_ipc::spawner::Call;
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
 use rm_control::Objects;
@@ -246,6 +248,15 @@ impl Sessions {
             }
         }
         self.accounts.publish_all();
+        for id in vms.ids() {
+            let is_ordered_away = self.accounts.reconcile(id);
+            if let Some(state) = vms.get_mut(id).filter(|state| !state.swap.is_off())
+                && is_ordered_away
+            {
+                // The broker before this one has ended before it recorded the order.
+                state.swap.set(SwapState::Leaving, Instant::now());
+            }
+        }
         for (id, vm, ends) in scheduled {
             self.schedule(id, vm, ends, vms);
         }
@@ -364,6 +375,16 @@ impl Sessions {
     pub(crate) fn set_paused(&mut self, id: VmId, paused: bool) {
         let workers = self.workers.of(id).map(|(worker, _)| worker);
         self.scheduler.set_paused(id, paused, workers);
+    }
+
+    /// Orders a VM's workers to take their memory off the GPUs, or to put it back.
+    pub(crate) fn order(&mut self, id: VmId, place: Place) {
+        self.accounts.order(id, place);
+    }
+
+    /// Takes the reports of a VM's workers about such an order.
+    pub(crate) fn take_reports(&mut self, id: VmId) -> Residency {
+        self.accounts.take_reports(id)
     }
 
     /// Kills all of a VM's workers, and drops its sessions that are waiting for a worker.

@@ -27,6 +27,7 @@ use crate::vm::pause::Pause;
 use crate::vm::placement::{Capacity, Demand, PlacementError, place};
 use crate::vm::resources::Resources;
 use crate::vm::socket::VmSocket;
+use crate::vm::swap::Swap;
 use crate::vm::touched::Touched;
 use control_server::handle::Answer;
 use host_ipc::messages::{Refusal, VmLimits};
@@ -52,6 +53,7 @@ pub(crate) struct VmState {
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
     pub(crate) pause: Pause,
+    pub(crate) swap: Swap,
     pub(crate) front_ends: FrontEnds,
     /// `None` if the VM can't be served.
     resources: Option<Resources>,
@@ -80,6 +82,8 @@ pub(crate) struct VmRecord {
     device: DeviceRecord,
     pause: Pause,
     #[serde(default)]
+    swap: Swap,
+    #[serde(default)]
     front_ends: Option<u32>,
     has_resources: bool,
     is_leaving: bool,
@@ -105,6 +109,7 @@ impl VmRecord {
             self.has_resources.then(|| Resources::restore(spawner, cgroups, &vm, self.gpus.len()));
         let state = VmState {
             pause: self.pause,
+            swap: self.swap,
             front_ends: FrontEnds::new(self.front_ends),
             removal: self.is_leaving.then(Vec::new),
             sessions_total: self.sessions_total,
@@ -129,6 +134,7 @@ impl VmState {
             gpus: self.gpus.clone(),
             device: self.device.record(),
             pause: self.pause.clone(),
+            swap: self.swap.clone(),
             front_ends: self.front_ends.count(),
             has_resources: self.resources.is_some(),
             is_leaving: self.is_leaving(),
@@ -153,6 +159,7 @@ impl VmState {
             gpus,
             device,
             pause: Pause::new(),
+            swap: Swap::default(),
             front_ends: FrontEnds::new(Some(0)),
             resources,
             sessions_total: 0,

@@ -1,6 +1,7 @@
 //! Tests of credit, and of the state of a VM's accounts that each session sees.
 
 use super::*;
+use host_ipc::residency::Report;
 use host_ipc::spending::Spending;
 use memory_ledger::{Credit, MAX_SHARES_OF_ONE};
 use proptest::prelude::*;
@@ -117,6 +118,65 @@ fn other_vms_see_nothing() {
     accounts.close(1);
     accounts.remove(VM);
     accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
+}
+
+/// A compromised worker can write anything into its words.
+#[test]
+fn reports_count_only_for_the_latest_order_and_for_what_the_worker_holds() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(100, None));
+    let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
+    accounts.reserve(1, 0, 50, Charge::Memory).unwrap();
+    accounts.reserve(1, 0, 10, Charge::Context).unwrap();
+    let resident = |accounts: &Accounts| accounts.ledger().account(VM, GPUS[0]).unwrap().resident();
+    let report = |ends: &Ends, number, bytes, failed| {
+        let words = &ends.page.residency;
+        words.set_away(0, bytes);
+        words.set_report(Report { number, place: Place::Away, failed });
+    };
+    accounts.order(VM, Place::Away);
+    report(&first, 7, 50, false);
+    assert_eq!((accounts.take_reports(VM).waits, resident(&accounts)), (true, 60));
+    report(&first, 1, u64::MAX, false);
+    report(&second, 1, 1 << 40, false);
+    let away = Residency { away: 50, ..Residency::default() };
+    for _ in 0..2 {
+        assert_eq!((accounts.take_reports(VM), resident(&accounts)), (away, 10));
+    }
+    assert!(accounts.release(1, 0, 1, Charge::Memory).is_err(), "it's away");
+    report(&first, 1, 0, true);
+    assert_eq!(accounts.take_reports(VM), Residency { failed: true, ..away });
+    first.page.residency.set_needs(true);
+    second.page.gpus[0].held.store(1, Ordering::SeqCst);
+    assert_eq!(
+        accounts.take_reports(VM),
+        Residency { failed: true, needs: true, holds: true, ..away }
+    );
+    // The memory counts as resident before a worker can begin to put it back.
+    accounts.order(VM, Place::OnGpu);
+    assert_eq!(resident(&accounts), 60);
+}
+
+#[test]
+fn a_broker_that_replaces_another_finds_the_orders_on_the_pages() {
+    let mut accounts = Accounts::default();
+    accounts.set(VM, &GPUS, quota(100, None));
+    let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
+    accounts.reserve(1, 0, 50, Charge::Memory).unwrap();
+    assert!(!accounts.reconcile(VM));
+    accounts.order(VM, Place::Away);
+    first.page.residency.set_away(0, 50);
+    first.page.residency.set_report(Report { number: 1, place: Place::Away, failed: false });
+    accounts.take_reports(VM);
+    assert!(accounts.reconcile(VM));
+    let away = |accounts: &Accounts| accounts.ledger().account(VM, GPUS[0]).unwrap().away;
+    assert_eq!(away(&accounts), 50);
+    // The other broker ended after it had given orders, and before it had recorded them.
+    for ends in [&first, &second] {
+        ends.page.residency.give_order(Place::OnGpu);
+    }
+    assert!(!accounts.reconcile(VM));
+    assert_eq!(away(&accounts), 0);
 }
 
 const MIB: u64 = 1 << 20;

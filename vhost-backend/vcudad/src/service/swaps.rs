@@ -1,0 +1,133 @@
+//! Memory that leaves the GPUs and returns.
+//!
+//! An operator orders a VM's memory away. Each worker of the VM takes no more commands, waits until
+//! its work on the GPUs has ended, and copies the memory to the host. As soon as a program of the VM
+//! sends a command, the memory is ordered back. The order and its progress are on the workers' gate pages, so they outlive this process.
+
+use std::time::Instant;
+
+use control_api::{ApiError, ErrorCode, EventKind, Sharing, SwapState, format_size};
+use control_server::handle::Reply;
+use host_ipc::messages::WorkerId;
+use host_ipc::residency::Place;
+use memory_ledger::{Charge, VmId};
+
+use super::Service;
+use crate::reporting::event::BrokerEvent;
+use crate::vm::host_memory;
+use crate::vm::swap::Step;
+
+impl Service {
+    /// Begins to take a VM's memory off its GPUs for an operator, or to put it back.
+    pub(super) fn swap(&mut self, name: &str, out: bool, uid: Option<u32>) -> Reply {
+        let (id, state) = self.find_staying(name)?;
+        let now = state.swap.state();
+        match (out, now) {
+            (true, SwapState::OnGpu) => {
+                self.check_swap(name, id)?;
+                tracing::info!(vm = name, uid, "taking the VM's memory off its GPUs");
+                self.begin_move(id, SwapState::Leaving);
+            }
+            (true, SwapState::Returning) => {
+                let message = format!("the memory of VM '{name}' is just returning; try again");
+                return Err(ApiError::new(ErrorCode::Conflict, message));
+            }
+            (false, SwapState::Leaving | SwapState::Away) => {
+                tracing::info!(vm = name, uid, "putting the VM's memory back on its GPUs");
+                self.begin_move(id, SwapState::Returning);
+            }
+            (true, SwapState::Leaving | SwapState::Away)
+            | (false, SwapState::OnGpu | SwapState::Returning) => {}
+        }
+        self.show(id)
+    }
+
+    /// Checks whether a VM's memory may leave its GPUs.
+    fn check_swap(&self, name: &str, id: VmId) -> Result<(), ApiError> {
+        let refused = |message: String| Err(ApiError::new(ErrorCode::Conflict, message));
+        let Some(state) = self.vms.get(id) else { return Err(ApiError::no_vm(name)) };
+        if state.vm.spec.sharing == Sharing::Mps {
+            return refused(format!(
+                "VM '{name}' shares its GPU under MPS, so its memory can't leave the GPU"
+            ));
+        }
+        let workers: Vec<_> = self.sessions.workers().of(id).collect();
+        let Some((_, first)) = workers.first() else {
+            return refused(format!("VM '{name}' has no sessions, so it has no memory on a GPU"));
+        };
+        let ledger = self.sessions.ledger();
+        let of = |gpu| ledger.account(id, gpu).map_or(0, |of| of.kinds[Charge::Memory as usize]);
+        let bytes = state.gpus.iter().map(|gpu| of(*gpu)).fold(0, u64::saturating_add);
+        let room = host_memory::room(first.pid());
+        if bytes > room {
+            return refused(format!(
+                "the memory of VM '{name}' ({}) would not fit into the host memory that its processes \
+                 can still use ({}); raise memory.host_max, or free memory on the host",
+                format_size(bytes),
+                format_size(room)
+            ));
+        }
+        Ok(())
+    }
+
+    fn begin_move(&mut self, id: VmId, to: SwapState) {
+        let Some(state) = self.vms.get_mut(id) else { return };
+        state.swap.set(to, Instant::now());
+        self.must_rewrite = true;
+        let place = match to {
+            SwapState::Leaving | SwapState::Away => Place::Away,
+            SwapState::Returning | SwapState::OnGpu => Place::OnGpu,
+        };
+        self.sessions.order(id, place);
+        self.set_timer();
+    }
+
+    /// Continues the moves of all VMs' memory.
+    pub(super) fn advance_swaps(&mut self) {
+        for id in self.vms.ids() {
+            self.advance_swap(id);
+        }
+    }
+
+    /// Continues the move of the memory of a worker's VM, about which the worker may have reported.
+    pub(super) fn advance_swap_of(&mut self, worker: WorkerId) {
+        let session = self.sessions.workers().get(worker).and_then(|worker| worker.session());
+        if let Some(id) = session.map(|session| session.vm) {
+            self.advance_swap(id);
+        }
+    }
+
+    pub(super) fn advance_swap(&mut self, id: VmId) {
+        let has_sessions = self.sessions.workers().count_of_vm(id) > 0;
+        let Some(state) = self.vms.get_mut(id).filter(|state| state.swap.is_off()) else { return };
+        let mut reports = self.sessions.take_reports(id);
+        // Calls that wait for the GPU need the memory, too, but not before the VM is resumed.
+        reports.needs |= reports.holds && !state.pause.is_paused();
+        let Some(step) = state.swap.step(reports, has_sessions, Instant::now()) else { return };
+        self.must_rewrite = true;
+        let (kind, message) = match step {
+            Step::Left => {
+                state.swap.set(SwapState::Away, Instant::now());
+                let message = format!("{} have left the GPU", format_size(reports.away));
+                (EventKind::VmSwappedOut, message)
+            }
+            Step::CannotLeave(why) => {
+                self.begin_move(id, SwapState::Returning);
+                (EventKind::VmSwapFailed, format!("the memory stays on the GPU: {why}"))
+            }
+            Step::Return => return self.begin_move(id, SwapState::Returning),
+            Step::Returned => {
+                state.swap.set(SwapState::OnGpu, Instant::now());
+                (EventKind::VmSwappedIn, "the memory is on the GPU".into())
+            }
+            Step::CannotReturn { first: false } => return,
+            Step::CannotReturn { first: true } => {
+                let message =
+                    "the memory can't return now; vcudad's log says why, and it tries again";
+                (EventKind::VmSwapFailed, message.into())
+            }
+        };
+        tracing::info!(vm = self.vms.name(id), "{message}");
+        self.publish(BrokerEvent::of_vm(kind, id, message));
+    }
+}
