@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::state::device::MAX_DEVICES;
+use crate::state::device_memory::MAX_DEVICES;
 
 /// Interval at which a stopped thread checks whether it may continue.
 const PAUSE: Duration = Duration::from_micros(100);

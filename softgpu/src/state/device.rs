@@ -7,13 +7,11 @@ use cuda_api::callback;
 use cuda_api::devices::visible;
 use cuda_api::error::{CuError, CuResult};
 
-use super::device_memory::{DeviceMemory, SharedCounts};
+use super::device_memory::{DeviceMemory, MAX_DEVICES, SharedCounts};
 use crate::exec::memory::Ranges;
 
 /// The CUDA version that the driver API reports.
 pub(crate) const DRIVER_VERSION: i32 = 13000;
-/// Maximum value of `SOFTGPU_DEVICES`.
-pub(crate) const MAX_DEVICES: usize = 16;
 
 /// The compute capabilities of all GPUs that CUDA 13.0 supports, as the number in `sm_NN`.
 const CAPABILITIES: [u32; 12] = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_api::error::{CuError, CuResult};
 
-use super::device::MAX_DEVICES;
+/// Maximum value of `SOFTGPU_DEVICES`.
+pub(crate) const MAX_DEVICES: usize = 16;
 
 /// The environment variable with the path of the file, or with `fd:` and the number of an inherited
 /// descriptor.

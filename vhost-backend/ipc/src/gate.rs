@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use memory_ledger::Credit;
 
+use crate::futex::futex;
+pub use crate::gpu::MAX_GPUS;
 use crate::residency::Residency;
 use crate::shared_map::{Shareable, SharedMap};
 
-/// Maximum number of GPUs per worker.
-pub const MAX_GPUS: usize = 16;
 /// Value of [`GpuGate::until`] for a window without an end.
 pub const NO_END: u64 = u64::MAX;
 /// How many times [`GpuGate::memory`] tries to read its values before it gives up because they keep
@@ -194,15 +194,6 @@ impl WorkerWords {
             futex(&self.short_slices, libc::FUTEX_WAIT, known);
         }
     }
-}
-
-/// Waits while the word, which is in memory shared with another process, equals `value`
-/// (FUTEX_WAIT), or wakes up to `value` threads that wait for the word (FUTEX_WAKE). Ignores the
-/// result, because each waiting thread checks the word again. See futex(2).
-pub(crate) fn futex(word: &AtomicU32, operation: i32, value: u32) {
-    let no_timeout = std::ptr::null::<libc::timespec>();
-    // SAFETY: the word is valid memory for the duration of the call, and the kernel only reads it.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
 }
 
 /// Words about one GPU. The broker writes the first cache line: its scheduler thread writes the

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+/// Maximum number of GPUs per worker.
+pub const MAX_GPUS: usize = 16;
+
 /// A driver library that works, and the GPUs that it found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {

@@ -9,7 +9,7 @@
 //! | `spawner` | messages between the broker and the spawner |
 //! | `seqpacket`, `frames` | sending and receiving messages on seqpacket sockets, and on the stream to a worker |
 //! | `apart` | closing descriptors on another thread |
-//! | `doorbell`, `eventfd` | ways to wake another process |
+//! | `doorbell`, `eventfd`, `futex` | ways to wake another process |
 //! | `gate` | the page shared by the broker's scheduler and a worker |
 //! | `residency` | the words that say where the memory of a session is |
 //! | `spending` | the page on which the workers of a VM show what they spend of their credit |
@@ -29,6 +29,7 @@ pub mod doorbell;
 pub mod eventfd;
 pub mod exit;
 pub mod frames;
+mod futex;
 pub mod gate;
 pub mod gpu;
 pub mod group;

@@ -7,7 +7,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::gate::{MAX_GPUS, futex};
+use crate::futex::futex;
+use crate::gpu::MAX_GPUS;
 
 /// Where the memory of a session is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
