@@ -19,9 +19,9 @@ pub enum EventKind {
     VmResumed,
     /// A VM's memory has left its GPUs. The message says how much.
     VmSwappedOut,
-    /// A VM's memory is back on its GPUs, and the VM runs. The message says why.
+    /// A VM's memory is back on its GPUs, or all of its sessions have ended.
     VmSwappedIn,
-    /// A VM's memory could not leave its GPUs, or could not return. The message says why.
+    /// A VM's memory can't leave its GPUs, or can't return to them. vcudad's log says why.
     VmSwapFailed,
     /// A VM's device process exited. The message says whether it was restarted.
     DeviceEnded,

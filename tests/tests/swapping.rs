@@ -168,7 +168,8 @@ fn a_vm_that_is_busy_idle_paused_or_ending_can_be_swapped_out() {
     // A program that always has work needs its memory back at once, and goes on.
     let (mut busy, _) = host.spawn(vm, "spin", &["hold=64", "loop"]);
     for _ in 0..5 {
-        host.ask(&["vm", "swap-out", vm.name]);
+        // This fails if the program needs the memory before it has left.
+        host.vcudactl(&["vm", "swap-out", vm.name]).output().unwrap();
     }
     let runs = || stats(&host, vm)["swap"] == "on_gpu";
     assert!(eventually(Duration::from_secs(30), runs), "{}", host.log());

@@ -49,11 +49,11 @@ Examples:
 const SWAP_OUT_ABOUT: &str = "\
 Take a VM's memory off its GPUs until one of its programs needs it
 
-The VM stops, and its workers copy the memory of its programs to the host. The GPU's memory is then \
-free for other VMs, but stays charged to this one. As soon as one of the VM's programs makes a call \
-that reaches the host, or a program starts, the memory returns to the GPU, and the VM continues. \
-Contexts, modules, arrays, and memory that programs share stay on the GPU. The command returns once \
-the memory has left.";
+The VM's workers copy the memory of its programs to the host. The GPU's memory is then free for other \
+VMs, but stays charged to this one. As soon as one of the VM's programs makes a call that reaches the \
+host, or a program starts, the memory returns to the GPU. Contexts, modules, arrays, memory that \
+programs share, and memory from cuMemCreate stay on the GPU. The command waits until the memory has \
+left, and fails if it can't leave, or if a program needs it at once.";
 
 const ADD_HELP: &str = "\
 Examples:

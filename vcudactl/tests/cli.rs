@@ -88,7 +88,7 @@ fn a_failed_vm_is_shown_with_the_reason() {
 
 #[test]
 fn vcudactl_waits_until_the_memory_of_a_vm_has_left() {
-    for (end, warns) in [("away", false), ("on_gpu", true)] {
+    for (end, fails) in [("away", false), ("on_gpu", true)] {
         let asked = AtomicUsize::new(0);
         let server = Server::start(move |method, path, _| {
             let swap = match (method, path, asked.fetch_add(1, Ordering::SeqCst)) {
@@ -103,8 +103,8 @@ fn vcudactl_waits_until_the_memory_of_a_vm_has_left() {
             (200, vm.to_string())
         });
         let (code, out, err) = vcudactl(&server.socket, &["vm", "swap-out", "web"]);
-        assert_eq!((code, out.as_str()), (0, ""), "{err}");
-        assert_eq!(err.contains("the memory of VM 'web' is on its GPUs"), warns, "{err}");
+        assert_eq!((code != 0, out.as_str()), (fails, ""), "{err}");
+        assert_eq!(err.contains("the memory of VM 'web' is on its GPUs"), fails, "{err}");
     }
 }
 

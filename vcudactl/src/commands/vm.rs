@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use control_api::{
-    Class, PausedBy, SETTINGS, SwapState, Values, VmGpuStats, VmInfo, VmOrigin, VmState,
-    format_size,
+    ApiError, Class, ErrorCode, PausedBy, SETTINGS, SwapState, Values, VmGpuStats, VmInfo,
+    VmOrigin, VmState, format_size,
 };
 use serde_json::json;
 
@@ -173,14 +173,18 @@ async fn swap(client: &Client, output: &Output, name: &str, action: &str) -> Res
         tokio::time::sleep(SWAP_CHECK).await;
         vm = client.get(&path).await?;
     }
-    if action == "swap-out" && vm.stats.swap == SwapState::OnGpu {
-        let text = format!(
+    let message = match (action, vm.stats.swap) {
+        ("swap-out", SwapState::OnGpu) => format!(
             "the memory of VM '{name}' is on its GPUs: it couldn't leave, or a program needed it at \
-             once; see {NAME} events"
-        );
-        output.warn(&text);
-    }
-    output.answer(&vm, |_| Ok(()))
+             once; see {NAME} events --since 1m"
+        ),
+        ("swap-in", SwapState::Away) => format!(
+            "the memory of VM '{name}' can't return now; vcudad tries again; see {NAME} events \
+             --since 1m"
+        ),
+        _ => return output.answer(&vm, |_| Ok(())),
+    };
+    Err(ApiError::new(ErrorCode::Conflict, message).into())
 }
 
 /// Warns if the VM's settings were saved, but the VM isn't running because of a failure.

@@ -218,15 +218,15 @@ pub(super) async fn resume_vm(
     answer_vm(&api, peer, Request::SetPaused(part(name)?, false), StatusCode::OK).await
 }
 
-/// Begins to take a VM's memory off its GPUs. The VM stops first, as if it was paused. Its memory
-/// returns, and the VM continues, as soon as one of its programs makes a call that reaches the host,
-/// or a program starts. The response doesn't wait for the end; `swap` in the VM's statistics says how
-/// far it is. This has no effect if the memory is already leaving or away. The request has no body.
+/// Begins to take a VM's memory off its GPUs. Work that its programs have submitted ends first. The
+/// memory returns as soon as one of the VM's programs makes a call that reaches the host, or a program
+/// starts. The response doesn't wait for the end; `swap` in the VM's statistics says how far it is.
+/// This has no effect if the memory is already leaving or away. The request has no body.
 #[utoipa::path(post, path = "/v1/vms/{name}/swap-out", tag = "vms",
     params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 200, description = "The VM", body = VmInfo),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
-    (status = 409, description = "The VM is being removed, has no sessions, or shares a GPU under MPS; its memory is just returning; the host has too little memory for it; or the scheduler is off", body = ApiError),
+    (status = 409, description = "The VM is being removed, has no sessions, or shares a GPU under MPS; its memory is just returning; or the host has too little memory for it", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
 ))]
 pub(super) async fn swap_vm_out(

@@ -81,7 +81,7 @@ pub enum ToBroker {
         kind: Charge,
     },
     /// The worker has changed its words about the session's residency on the gate page. Workers send
-    /// this only to brokers that have given them an order about it.
+    /// this only after an order about it.
     Residency,
 }
 

@@ -16,6 +16,7 @@ use super::Service;
 use crate::reporting::event::BrokerEvent;
 use crate::vm::host_memory;
 use crate::vm::swap::Step;
+use crate::vm::vms::VmState;
 
 impl Service {
     /// Begins to take a VM's memory off its GPUs for an operator, or to put it back.
@@ -35,6 +36,10 @@ impl Service {
             (false, SwapState::Leaving | SwapState::Away) => {
                 tracing::info!(vm = name, uid, "putting the VM's memory back on its GPUs");
                 self.begin_move(id, SwapState::Returning);
+            }
+            // The memory is to return, but the GPU is full.
+            (true, SwapState::Away) if state.swap.is_stuck() => {
+                self.begin_move(id, SwapState::Leaving);
             }
             (true, SwapState::Leaving | SwapState::Away)
             | (false, SwapState::OnGpu | SwapState::Returning) => {}
@@ -56,9 +61,17 @@ impl Service {
             return refused(format!("VM '{name}' has no sessions, so it has no memory on a GPU"));
         };
         let ledger = self.sessions.ledger();
-        let of = |gpu| ledger.account(id, gpu).map_or(0, |of| of.kinds[Charge::Memory as usize]);
-        let bytes = state.gpus.iter().map(|gpu| of(*gpu)).fold(0, u64::saturating_add);
-        let room = host_memory::room(first.pid());
+        let memory = |id, vm: &VmState| {
+            let accounts = vm.gpus.iter().filter_map(|gpu| ledger.account(id, *gpu));
+            let bytes = accounts.map(|account| account.kinds[Charge::Memory as usize]);
+            bytes.fold(0, u64::saturating_add)
+        };
+        let bytes = memory(id, state);
+        // What other VMs are about to copy isn't in use yet.
+        let leaving = |(_, vm): &(VmId, &VmState)| vm.swap.state() == SwapState::Leaving;
+        let leaving = self.vms.iter().filter(leaving).map(|(id, vm)| memory(id, vm));
+        let leaving = leaving.fold(0, u64::saturating_add);
+        let room = host_memory::room(first.pid()).saturating_sub(leaving);
         if bytes > room {
             return refused(format!(
                 "the memory of VM '{name}' ({}) would not fit into the host memory that its processes \
@@ -102,7 +115,7 @@ impl Service {
         let Some(state) = self.vms.get_mut(id).filter(|state| state.swap.is_off()) else { return };
         let mut reports = self.sessions.take_reports(id);
         // Calls that wait for the GPU need the memory, too, but not before the VM is resumed.
-        reports.needs |= reports.holds && !state.pause.is_paused();
+        reports.holds &= !state.pause.is_paused();
         let Some(step) = state.swap.step(reports, has_sessions, Instant::now()) else { return };
         self.must_rewrite = true;
         let (kind, message) = match step {
@@ -113,7 +126,7 @@ impl Service {
             }
             Step::CannotLeave(why) => {
                 self.begin_move(id, SwapState::Returning);
-                (EventKind::VmSwapFailed, format!("the memory stays on the GPU: {why}"))
+                (EventKind::VmSwapFailed, format!("the memory can't leave the GPU: {why}"))
             }
             Step::Return => return self.begin_move(id, SwapState::Returning),
             Step::Returned => {

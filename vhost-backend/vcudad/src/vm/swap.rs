@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sessions::accounts::Residency;
 
-/// How long workers may take to carry out an order.
+/// How long workers may take to send memory away.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The pause before memory that couldn't return is ordered back again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -39,13 +39,18 @@ pub(crate) enum Step {
     CannotLeave(&'static str),
     /// A session needs the memory, so order it back.
     Return,
-    /// The memory is back, so let the VM run.
+    /// The memory is back, or there are no sessions any more.
     Returned,
     /// The memory can't return now. `first` says whether this is the first time since it left.
     CannotReturn { first: bool },
 }
 
 impl Swap {
+    /// Returns true if the memory is away because it couldn't return.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.is_stuck
+    }
+
     pub(crate) fn state(&self) -> SwapState {
         self.state
     }
@@ -73,7 +78,7 @@ impl Swap {
         has_sessions: bool,
         now: Instant,
     ) -> Option<Step> {
-        let Residency { waits, failed, needs, .. } = reports;
+        let Residency { waits, failed, needs, holds, .. } = reports;
         let for_long = now.saturating_duration_since(self.since);
         match self.state {
             SwapState::OnGpu => None,
@@ -86,14 +91,16 @@ impl Swap {
             SwapState::Leaving if for_long >= PATIENCE => {
                 Some(Step::CannotLeave("a worker doesn't respond"))
             }
-            SwapState::Away if needs && (!self.is_stuck || for_long >= PAUSE) => Some(Step::Return),
+            SwapState::Away if (needs || holds) && (!self.is_stuck || for_long >= PAUSE) => {
+                Some(Step::Return)
+            }
             SwapState::Returning if failed => {
                 self.set(SwapState::Away, now);
                 let first = !std::mem::replace(&mut self.is_stuck, true);
                 Some(Step::CannotReturn { first })
             }
             // A worker that doesn't respond keeps only its own session from running.
-            SwapState::Returning if !waits || for_long >= PATIENCE => Some(Step::Returned),
+            SwapState::Returning if !waits => Some(Step::Returned),
             SwapState::Leaving | SwapState::Away | SwapState::Returning => None,
         }
     }
@@ -131,7 +138,10 @@ mod tests {
         assert_eq!(step(Away, NEEDS, soon), Some(Step::Return));
         assert_eq!(step(Returning, WAITS, soon), None);
         assert_eq!(step(Returning, NEEDS, soon), Some(Step::Returned));
-        assert_eq!(step(Returning, WAITS, PATIENCE), Some(Step::Returned));
+        assert_eq!(step(Returning, WAITS, PATIENCE), None);
+        let holds = Residency { holds: true, ..NOTHING };
+        assert_eq!(step(Leaving, Residency { waits: true, ..holds }, soon), None);
+        assert_eq!(step(Away, holds, soon), Some(Step::Return));
         let mut swap = Swap::default();
         swap.set(Away, Instant::now());
         assert_eq!(swap.step(NOTHING, false, Instant::now()), Some(Step::Returned));

@@ -370,12 +370,12 @@ impl Deferred {
         self.finish_async_frees(&shared, reached);
     }
 
-    /// Returns whether no call is about to free or to allocate memory, once those frees have ended
+    /// Returns whether no call waits, and no memory is about to be freed, once those frees have ended
     /// that the GPU has reached.
-    pub(in crate::calls) fn frees_nothing(&mut self) -> bool {
+    pub(in crate::calls) fn awaits_nothing(&mut self) -> bool {
         self.poll_async_frees();
         self.async_frees.is_empty()
-            && !self.waits.frees_any()
+            && self.waits.is_empty()
             && self.waiters.is_empty()
             && self.undecided.is_empty()
     }

@@ -217,9 +217,9 @@ impl Calls {
         gate.notify_scheduler(now)
     }
 
-    /// Returns whether no work of the session is in flight, and no thread uses the driver. Calls
-    /// that wait for a turn on a GPU have not begun, and don't begin before the gate is polled
-    /// again.
+    /// Returns whether no work of the session is in flight, no thread uses the driver, and no call
+    /// waits for anything but a turn on a GPU. Such calls have not begun, and don't begin before the
+    /// gate is polled again.
     fn is_quiet(&mut self) -> bool {
         let Calls { shared, gate, deferred } = self;
         let cx = Cx { shared, thread: 0, ctx: ContextId::NONE };
@@ -229,7 +229,7 @@ impl Calls {
         // Answer the calls that have waited for this work.
         deferred.poll_waiters();
         let _ = deferred.poll_waits();
-        deferred.frees_nothing()
+        deferred.awaits_nothing()
             && shared.session.mirrors.busy() <= gate.waiting_turns()
             && lock(&shared.unmapping).is_empty()
             && shared.ending.load(Ordering::SeqCst) == 0
@@ -293,12 +293,10 @@ impl Executor for Calls {
 
     fn is_stopped(&mut self) -> bool {
         match self.shared.stop.phase() {
-            Phase::Runs => return false,
-            Phase::Stops if !self.is_quiet() => return false,
-            Phase::Stops => self.shared.stop.set_stopped(),
-            Phase::Stopped => {}
+            Phase::Runs => false,
+            Phase::Stops => self.is_quiet() && self.shared.stop.set_stopped(),
+            Phase::Stopped => true,
         }
-        true
     }
 
     fn set_needs_memory(&mut self, needs: bool) {

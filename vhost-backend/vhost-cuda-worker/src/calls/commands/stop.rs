@@ -54,9 +54,16 @@ impl Stop {
         self.phase() == Phase::Stopped
     }
 
-    /// Records that the ring reader has stopped. Only its thread calls this.
-    pub(in crate::calls) fn set_stopped(&self) {
-        self.set(Phase::Stopped);
+    /// Records that the ring reader has stopped, unless the request to stop was withdrawn. Returns
+    /// whether it wasn't. Only the reader's thread calls this.
+    pub(in crate::calls) fn set_stopped(&self) -> bool {
+        let _guard = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let stops = self.phase() == Phase::Stops;
+        if stops {
+            self.phase.store(Phase::Stopped as u8, Ordering::SeqCst);
+            self.changed.notify_all();
+        }
+        stops
     }
 
     /// Lets the calls run again. The caller must then wake the ring reader.
@@ -68,5 +75,24 @@ impl Stop {
         let _guard = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
         self.phase.store(phase as u8, Ordering::SeqCst);
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_is_late_does_not_stop_after_the_request_was_withdrawn() {
+        let stop = Stop::default();
+        assert!(!stop.set_stopped() && stop.phase() == Phase::Runs);
+        stop.request();
+        stop.end();
+        assert!(!stop.set_stopped() && stop.phase() == Phase::Runs);
+        stop.request();
+        assert!(!stop.wait(Duration::ZERO));
+        assert!(stop.set_stopped() && stop.wait(Duration::ZERO));
+        stop.end();
+        assert_eq!(stop.phase(), Phase::Runs);
     }
 }

@@ -132,11 +132,6 @@ impl Waits {
         self.list.is_empty()
     }
 
-    /// Returns whether any call frees memory after its wait.
-    pub(in crate::calls) fn frees_any(&self) -> bool {
-        self.list.iter().any(|waiting| matches!(waiting.completion, Completion::Free(..)))
-    }
-
     /// Returns the number of calls that are waiting.
     pub(in crate::calls) fn len(&self) -> usize {
         self.list.len()

@@ -227,6 +227,11 @@ impl HeldQueue {
         self.stopping > 0
     }
 
+    /// Returns whether any held command waits for the broker.
+    pub(super) fn has_undecided(&self) -> bool {
+        self.commands.values().any(|held| held.asked.is_some())
+    }
+
     /// Replies to all held commands with `result` without running them. A stream or event that a
     /// held command would have destroyed can't be used any more.
     pub(super) fn fail_all(&mut self, result: u32) {

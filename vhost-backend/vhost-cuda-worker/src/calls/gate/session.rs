@@ -471,9 +471,10 @@ impl Gate {
         cx.shared.flight.lock().is_empty()
     }
 
-    /// Returns whether commands are held although a gate is open, so that they go to the driver soon.
+    /// Returns whether commands are held that wait for something else than a turn on a GPU: for the
+    /// broker, or for earlier commands, although a gate is open.
     pub(in crate::calls) fn has_next(&self) -> bool {
-        !self.held.is_empty() && self.gpus.any_open()
+        !self.held.is_empty() && (self.gpus.any_open() || self.held.has_undecided())
     }
 
     /// Returns the number of calls on mirrors that are waiting for a window.

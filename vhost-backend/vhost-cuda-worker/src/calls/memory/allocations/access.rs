@@ -7,7 +7,7 @@ use super::physical::location;
 use super::plan::Mapping;
 use crate::calls::commands::cx::Cx;
 use crate::calls::lock;
-use crate::driver::CuResult;
+use crate::driver::{CuError, CuResult};
 
 /// Gives a GPU on which the session has created a context access to the memory of the session's
 /// other GPUs.
@@ -54,7 +54,7 @@ pub(super) unsafe fn grant(cx: &Cx<'_>, mapping: &Mapping, used: &Accessors<'_>)
     match set(&all) {
         // This fails if the context of another GPU has been destroyed. Give access only to the
         // mapping's own GPU then, because the memory is useful even if other GPUs can't access it.
-        Err(_) if all.len() > 1 => set(&all[..1]),
+        Err(error) if error != CuError::OUT_OF_MEMORY && all.len() > 1 => set(&all[..1]),
         set => set,
     }
 }

@@ -7,8 +7,7 @@
 //! addresses, and the plan of the memory doesn't change.
 //!
 //! Memory that is shared with other sessions stays on the GPU, as does memory that the guest manages
-//! itself but hasn't mapped. So does what only the driver knows: arrays, modules, contexts, and
-//! local memory.
+//! itself. So does what only the driver knows: arrays, modules, contexts, and local memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -30,7 +29,7 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 use crate::end::end;
 
-/// How long a session's work may take to end after the VM has been taken off the GPUs.
+/// How long a session's work may take to end after its calls were ordered to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often the thread checks whether the broker has changed its mind.
 const CHECK: Duration = Duration::from_millis(20);
@@ -77,6 +76,8 @@ pub(in crate::calls) fn start_moving(shared: &Arc<Shared>) {
 fn obey(shared: &Arc<Shared>) {
     let words = &shared.session.gate.page.residency;
     let (mut known, mut moved) = (Order::default(), None);
+    // Whether the last order failed, so that repeated failures are logged once.
+    let mut has_failed = false;
     loop {
         known = words.next_order(known);
         let done = match known.place {
@@ -86,12 +87,15 @@ fn obey(shared: &Arc<Shared>) {
         };
         if let Err(error) = &done {
             let session = &shared.session.label;
-            tracing::warn!(session, order = known.number, "can't move the memory: {error}");
+            if !has_failed && !matches!(error, MoveError::Withdrawn) {
+                tracing::warn!(session, order = known.number, "can't move the memory: {error}");
+            }
             if moved.is_some() && !error.may_pass() {
                 // The program can't get its memory back, so it must not wait for it.
                 end(&format!("memory that was away from the GPU is lost: {error}"));
             }
         }
+        has_failed = done.is_err();
         for device in 0..shared.devices {
             let mappings = moved.iter().flat_map(|moved| &moved.mappings);
             let away = mappings.filter(|(mapping, _)| mapping.device == device);
@@ -104,8 +108,8 @@ fn obey(shared: &Arc<Shared>) {
     }
 }
 
-/// Stops the session's calls, and takes its memory off the GPUs. If that fails, nothing has changed,
-/// and the calls go on.
+/// Stops the session's calls, and takes its memory off the GPUs. If that fails, all memory that the
+/// program uses is where it was, and the calls go on.
 fn leave(shared: &Arc<Shared>, order: Order) -> Result<Moved, MoveError> {
     let (stop, waker) = (&shared.stop, &shared.session.waker);
     let began = Instant::now();
@@ -115,19 +119,25 @@ fn leave(shared: &Arc<Shared>, order: Order) -> Result<Moved, MoveError> {
         if stop.wait(CHECK) {
             break Ok(());
         }
-        if shared.session.gate.page.residency.order() != order {
-            break Err(MoveError::Withdrawn);
+        if let Err(withdrawn) = still(shared, order) {
+            break Err(withdrawn);
         }
         if began.elapsed() > PATIENCE {
             break Err(MoveError::Busy);
         }
     };
-    let left = stopped.and_then(|()| send_away(shared));
+    let left = stopped.and_then(|()| send_away(shared, order));
     if left.is_err() {
         stop.end();
         waker.wake();
     }
     left
+}
+
+/// Fails if the broker has given another order since.
+fn still(shared: &Shared, order: Order) -> Result<(), MoveError> {
+    let now = shared.session.gate.page.residency.order();
+    if now == order { Ok(()) } else { Err(MoveError::Withdrawn) }
 }
 
 /// Returns a context on a GPU in which the driver can be called, if the session has one.
@@ -137,8 +147,9 @@ fn context_on(shared: &Arc<Shared>, device: i32) -> Option<ContextId> {
     on_device.find(|(_, context)| !context.ending).map(|(id, _)| id)
 }
 
-/// Copies the session's memory to the host and releases it. If that fails, all of it stays.
-fn send_away(shared: &Arc<Shared>) -> Result<Moved, MoveError> {
+/// Copies the session's memory to the host and releases it. If that fails, all memory that the
+/// program uses stays.
+fn send_away(shared: &Arc<Shared>, order: Order) -> Result<Moved, MoveError> {
     let cx = Cx { shared, thread: u32::MAX, ctx: ContextId::NONE };
     // Memory that the worker only keeps for later allocations is freed.
     let kept = lock(&shared.memory.plan).take_kept();
@@ -156,33 +167,41 @@ fn send_away(shared: &Arc<Shared>) -> Result<Moved, MoveError> {
     let mut left = Moved { mappings, contents };
     let pass = pass(shared)?;
     for device in left.devices() {
-        copy_from(&cx, &pass, device, &left)?;
+        copy_from(&cx, &pass, device, &left, order)?;
     }
+    still(shared, order)?;
     left.mappings.retain(|(mapping, _)| release(&cx, *mapping));
     Ok(left)
 }
 
 /// Copies the contents of all mappings on a GPU to the host.
-fn copy_from(cx: &Cx<'_>, pass: &Pass, device: i32, left: &Moved) -> Result<(), MoveError> {
+fn copy_from(
+    cx: &Cx<'_>,
+    pass: &Pass,
+    device: i32,
+    left: &Moved,
+    order: Order,
+) -> Result<(), MoveError> {
     const WHAT: &str = "copying to the host";
     enter(cx, device)?;
     let registered = register(cx, &left.contents);
     let mut of_device = left.mappings.iter().filter(|(of, _)| of.device == device);
     let begun = of_device.try_for_each(|(mapping, offset)| {
+        still(cx.shared, order)?;
         let (to, len) = (left.contents.at(*offset), mapping.len as usize);
         // SAFETY: the plan lists the mapping, and no other thread changes it while the session is
         // stopped. `contents` has `len` bytes at the offset, and lives until the wait below.
-        unsafe {
+        let begun = unsafe {
             let legacy = std::ptr::null_mut();
             cx.driver().cuMemcpyDtoHAsync(pass, to, mapping.addr, len, legacy)
-        }
+        };
+        begun.map_err(|error| MoveError::Driver(WHAT, error))
     });
     let waited = wait(cx, WHAT);
     if registered {
         unregister(cx, &left.contents);
     }
-    begun.map_err(|error| MoveError::Driver(WHAT, error))?;
-    waited
+    begun.and(waited)
 }
 
 impl Moved {
@@ -218,7 +237,8 @@ fn register(cx: &Cx<'_>, contents: &Staging) -> bool {
     if contents.len() == 0 {
         return false;
     }
-    // SAFETY: the memory is this process's own, and stays mapped until it has been unregistered.
+    // SAFETY: the memory is this process's own, and stays mapped until it has been unregistered; if
+    // that fails, `unregister` makes it stay for ever.
     let done = unsafe {
         let at = contents.at(0);
         cx.driver().cuMemHostRegister(at, contents.len(), CU_MEMHOSTREGISTER_PORTABLE)
@@ -229,6 +249,7 @@ fn register(cx: &Cx<'_>, contents: &Staging) -> bool {
 fn unregister(cx: &Cx<'_>, contents: &Staging) {
     // SAFETY: the memory was registered, and no copy uses it any more.
     if let Err(error) = unsafe { cx.driver().cuMemHostUnregister(contents.at(0)) } {
+        contents.leak();
         tracing::warn!("host memory of the worker stays registered: {error}");
     }
 }
@@ -300,12 +321,16 @@ fn restore_on(
     for (mapping, offset) in of_device {
         let (from, len) = (left.contents.at(*offset), mapping.len as usize);
         let failed = |what| move |error| (count, MoveError::Driver(what, error));
-        map_again(cx, mapping).map_err(failed("allocating the memory again"))?;
+        let new = map_again(cx, mapping).map_err(failed("allocating the memory again"))?;
         // SAFETY: the memory was just mapped. `contents` has `len` bytes at the offset, and lives
         // until the caller has waited for the copy.
         let begun = unsafe {
             cx.driver().cuMemcpyHtoDAsync(pass, mapping.addr, from, len, std::ptr::null_mut())
         };
+        if begun.is_err() {
+            // Nothing was copied, so the memory is still away.
+            release(cx, new);
+        }
         begun.map_err(failed("copying to the GPU"))?;
         count += 1;
     }
@@ -313,7 +338,8 @@ fn restore_on(
 }
 
 /// Creates physical memory for a mapping, maps it at the mapping's addresses, and records its handle.
-fn map_again(cx: &Cx<'_>, mapping: &Mapping) -> CuResult {
+/// Returns the new mapping.
+fn map_again(cx: &Cx<'_>, mapping: &Mapping) -> CuResult<Mapping> {
     let Mapping { addr, len, device, .. } = *mapping;
     let driver = cx.driver();
     let accessors = cx.shared.memory.peers.accessors();
@@ -328,13 +354,12 @@ fn map_again(cx: &Cx<'_>, mapping: &Mapping) -> CuResult {
             let _ = driver.cuMemRelease(handle);
             return Err(error);
         }
-        let mapping = Mapping { handle, ..*mapping };
-        if let Err(error) = grant(cx, &mapping, &accessors) {
+        if let Err(error) = grant(cx, &Mapping { handle, ..*mapping }, &accessors) {
             let _ = driver.cuMemUnmap(addr, len as usize);
             let _ = driver.cuMemRelease(handle);
             return Err(error);
         }
     }
     lock(&cx.shared.memory.plan).set_handle(addr, handle);
-    Ok(())
+    Ok(Mapping { handle, ..*mapping })
 }

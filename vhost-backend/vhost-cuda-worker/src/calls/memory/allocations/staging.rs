@@ -1,5 +1,6 @@
 //! Host memory for contents that are away from the GPUs.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::io;
 
@@ -7,6 +8,8 @@ use std::io;
 pub(super) struct Staging {
     address: *mut c_void,
     len: usize,
+    /// Whether the memory must not be freed.
+    stays: Cell<bool>,
 }
 
 // SAFETY: the memory belongs to this value, and threads access it only through pointers that they
@@ -17,7 +20,7 @@ impl Staging {
     /// Reserves `len` bytes, in huge pages if there are any.
     pub(super) fn new(len: usize) -> io::Result<Self> {
         if len == 0 {
-            return Ok(Self { address: std::ptr::dangling_mut(), len });
+            return Ok(Self { address: std::ptr::dangling_mut(), len, stays: Cell::default() });
         }
         // SAFETY: no existing mapping is replaced.
         let address = unsafe {
@@ -30,7 +33,12 @@ impl Staging {
         }
         // SAFETY: the memory was just mapped. The advice doesn't change its contents.
         unsafe { libc::madvise(address, len, libc::MADV_HUGEPAGE) };
-        Ok(Self { address, len })
+        Ok(Self { address, len, stays: Cell::default() })
+    }
+
+    /// Keeps the memory for as long as the process exists.
+    pub(super) fn leak(&self) {
+        self.stays.set(true);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,7 +57,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        if self.len > 0 {
+        if self.len > 0 && !self.stays.get() {
             // SAFETY: `new` has mapped the memory, and nothing uses it after this value.
             unsafe { libc::munmap(self.address, self.len) };
         }
