@@ -108,7 +108,8 @@ entries! {
         if event.pending().is_some() {
             return Err(CuError::NOT_READY);
         }
-        Ok(())
+        // The work before the event may have failed since the first check.
+        event.context.healthy()
     }
 
     fn cuEventSynchronize(event: CUevent) {
