@@ -1,7 +1,8 @@
 //! Tests memory that leaves the GPU and returns.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use virtio_cuda_tests::{A, B, Host, Vm, eventually, roomy};
 struct Program {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    lines: mpsc::Receiver<String>,
 }
 
 impl Program {
@@ -21,15 +22,18 @@ impl Program {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut program = Self { child, input, output };
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let program = Self { child, input, lines };
         assert_eq!(program.line(), "away: ready", "{}", host.log());
         program
     }
 
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        line.trim_end().to_owned()
+    /// Returns the next line, or an empty one if the program prints none in two minutes.
+    fn line(&self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(120)).unwrap_or_default()
     }
 
     /// Begins a check of the program's memory.

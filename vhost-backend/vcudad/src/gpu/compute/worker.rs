@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use gpu_scheduler::{GpuKey, MS, Nanos, Ring, SEC, VmKey};
 use host_ipc::doorbell;
 use host_ipc::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
-use host_ipc::residency::Place;
 use rm_control::Objects;
 
 /// If a worker's heartbeat hasn't changed for this long, it counts as stopped, and the worker's
@@ -217,9 +216,7 @@ impl Worker {
     /// Returns true if the worker has held work on this GPU that it could start if its gate opened.
     pub(super) fn holds(&self, gate: &GpuGate) -> bool {
         let is_ending = self.kill_at.is_some();
-        // A worker can't start work while its memory is away.
-        let is_away = || self.ends.page.residency.report().place == Place::Away;
-        gate.held.load(Ordering::SeqCst) > 0 && !is_ending && !self.ends.is_paused && !is_away()
+        gate.held.load(Ordering::SeqCst) > 0 && !is_ending && !self.ends.is_paused
     }
 
     /// Makes every further call in the session return the CUDA error `verdict`. The worker is
