@@ -103,18 +103,18 @@ fn memory_leaves_and_returns_and_the_program_notices_nothing() {
 /// The GPU is smaller than what the two VMs hold together.
 #[test]
 fn memory_that_has_left_is_free_for_another_vm_until_it_returns() {
-    const SMALL: Vm = Vm { memory_max: "1G", ..A };
-    const OTHER: Vm = Vm { memory_max: "1G", ..B };
-    let mut host = Host::start_in(&[("SOFTGPU_MEMORY", "3G")], &[(SMALL, ""), (OTHER, "")]);
+    const SMALL: Vm = Vm { memory_max: "256M", ..A };
+    const OTHER: Vm = Vm { memory_max: "256M", ..B };
+    let mut host = Host::start_in(&[("SOFTGPU_MEMORY", "768M")], &[(SMALL, ""), (OTHER, "")]);
     host.configure("memory.overcommit = 4.0");
     host.restart(&[SMALL, OTHER]);
     for vm in [SMALL, OTHER] {
-        host.ask(&["vm", "set", vm.name, "--memory-max", "2G"]);
+        host.ask(&["vm", "set", vm.name, "--memory-max", "512M"]);
     }
-    let mut first = Program::start(&host, SMALL, "1600");
+    let mut first = Program::start(&host, SMALL, "400");
     first.round(1, &host);
     host.ask(&["vm", "swap-out", SMALL.name]);
-    let mut second = Program::start(&host, OTHER, "1600");
+    let mut second = Program::start(&host, OTHER, "400");
     second.round(1, &host);
     // The first program's memory doesn't fit beside the second's. It waits until it does.
     first.ask();
