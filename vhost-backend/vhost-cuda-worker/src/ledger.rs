@@ -91,6 +91,17 @@ thread_local! {
     static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
 }
 
+/// Takes the broker's answer for the command that is running again on this thread, if the broker has
+/// granted this reservation. Returns whether it has.
+fn use_grant(question: Question) -> bool {
+    let granted = |of: Decision| of.granted && of.question == question;
+    let is_granted = DECISION.get().is_some_and(granted);
+    if is_granted {
+        DECISION.set(None);
+    }
+    is_granted
+}
+
 /// Makes this thread the ring reader's, which never waits for the broker.
 pub fn be_reader() {
     IS_READER.set(true);
@@ -191,10 +202,12 @@ impl LedgerClient {
     /// Reserves `bytes` on a device. If this fails, nothing is reserved. If the credit is too
     /// small, threads other than the ring reader's wait for the broker.
     pub fn reserve(&self, device: i32, bytes: u64, kind: Charge) -> Result<(), NotReserved> {
-        if bytes == 0 || self.spend(device, bytes, kind) {
+        let question = Question { device, bytes, kind };
+        // Use what the broker has granted for this before the credit. If the credit was used and the
+        // grant released afterwards, other sessions would see the memory twice in between.
+        if bytes == 0 || use_grant(question) || self.spend(device, bytes, kind) {
             return Ok(());
         }
-        let question = Question { device, bytes, kind };
         if IS_READER.get() {
             return self.decided(question);
         }

@@ -3,6 +3,7 @@
 use super::charges::{for_all_threads, with_local};
 use super::gate::{BLOCKING, FREE};
 use super::*;
+use crate::ledger::{NotReserved, take_question};
 
 pub(super) const OTHER: u32 = THREAD + 1;
 
@@ -69,6 +70,32 @@ fn allocations_within_the_credit_need_no_broker() {
         bench.good(&CuMemFreeV2 { dptr: kept });
         bench.settle();
         assert_eq!((bench.credit().bytes(), bench.used()), (CREDIT, CREDIT));
+    });
+}
+
+/// Otherwise, another session would see the memory twice until the grant is released.
+#[test]
+fn what_the_broker_has_granted_is_used_before_the_credit() {
+    alone("what_the_broker_has_granted_is_used_before_the_credit", |mut bench| {
+        bench.get_credit();
+        let bytes = 6 * MIB;
+        let asked = bench.without_broker(|bench| {
+            bench.alloc(bytes as usize);
+            let ledger = &bench.session.ledger;
+            let reserved = ledger.reserve(0, bytes, Charge::Memory);
+            assert_eq!(reserved, Err(NotReserved::Undecided));
+            ledger.ask_later(take_question().unwrap(), &bench.session.waker)
+        });
+        bench.settle();
+        let decision = asked.decision();
+        assert!(decision.is_some());
+        assert_eq!(bench.credit().bytes(), CREDIT, "it would suffice");
+        bench.without_broker(|bench| {
+            bench.session.ledger.with_decision(decision, || {
+                bench.session.ledger.reserve(0, bytes, Charge::Memory).unwrap();
+                assert_eq!(bench.credit().bytes(), CREDIT);
+            });
+        });
     });
 }
 
