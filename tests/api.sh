@@ -137,7 +137,8 @@ stream trace
         --seed "$seed" --max-time "$seconds" --report junit --report-dir "$work/report" --no-color
 ) || failed=1
 
-# The requests above may have ended no session. If none is left, they have.
+# `stream events` needs an ended session. If any session is left, end it, because the requests above
+# may not have ended one.
 read -r vm session < <(ctl session ls --quiet) || true
 [ -z "${session:-}" ] || ctl session kill "$vm" "$session" >/dev/null || failed=1
 stream events

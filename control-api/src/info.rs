@@ -139,7 +139,7 @@ pub struct RefusedCounts {
     pub memory_not_sealed: u64,
 }
 
-/// Whether a VM's memory is on its GPUs. While it isn't, the VM doesn't run.
+/// Whether a VM's memory is on its GPUs. A session whose memory isn't there runs no calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

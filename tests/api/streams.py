@@ -21,7 +21,7 @@ validator = jsonschema_rs.validator_for(
     {"$ref": f"#/components/schemas/{schema}", "components": description["components"]}
 )
 kinds, count = set(), 0
-# Empty lines arrive for as long as the connection exists.
+# The server sends empty lines while it has no events, so `timeout` alone would never expire.
 deadline = time.monotonic() + 60
 with urllib.request.urlopen(url + path, timeout=30) as response:
     assert response.headers["content-type"] == "application/x-ndjson", response.headers

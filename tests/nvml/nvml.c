@@ -5,8 +5,7 @@
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
 //   process GPU PID BYTES    a process with a context on the GPU, and its memory, until it exits
 //   left GPU PID BYTES       the same, but also after it has exited
-//   softgpu PATH             what softgpu's processes have allocated, according to the file that
-//                            SOFTGPU_MEMORY_FILE names for them
+//   softgpu PATH             the processes and their memory in a SOFTGPU_MEMORY_FILE
 //   freed PID                no memory of that process is left
 //   hidden GPU BYTES         memory that no process is reported for; the last such line counts
 //   busy GPU PID PERCENT     how much of the GPU's time a process uses
@@ -93,7 +92,7 @@ static void forget(struct gpu *gpu, unsigned pid) {
     gpu->count = kept;
 }
 
-// Adds the processes in a file of softgpu's, which softgpu/src/state/device_memory.rs describes.
+// Adds the processes in a softgpu memory file (softgpu/src/state/device_memory.rs).
 static void add_softgpu(struct state *state, const char *path) {
     enum { SLOTS = 1024, DEVICES = 16 };
     static unsigned long long slots[SLOTS][DEVICES];

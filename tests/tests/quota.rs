@@ -78,7 +78,7 @@ fn the_ledger_charges_all_memory_that_the_driver_has_allocated() {
 }
 
 #[test]
-fn vms_that_were_promised_more_than_a_gpu_has_run_into_its_size() {
+fn overcommitted_vms_run_out_of_memory_when_the_gpu_is_full() {
     const BIG: Vm = Vm { memory_max: "2G", ..B };
     let mut host = Host::start_in(&[("SOFTGPU_MEMORY", "4G")], &[(A, ""), (BIG, "")]);
     host.configure("memory.overcommit = 4.0");

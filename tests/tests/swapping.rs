@@ -161,7 +161,7 @@ fn memory_stays_away_when_vcudad_is_replaced_and_returns_afterwards() {
 }
 
 #[test]
-fn a_vm_that_is_busy_idle_paused_or_ending_can_be_swapped_out() {
+fn busy_paused_and_ending_vms_can_be_swapped_out_without_harm() {
     let (vm, _) = roomy(A);
     let host = Host::start(&[vm, B]);
     let refused = |why: &str| {
@@ -169,7 +169,7 @@ fn a_vm_that_is_busy_idle_paused_or_ending_can_be_swapped_out() {
         assert!(says.contains(why), "{says}");
     };
     refused("has no sessions");
-    // A program that always has work needs its memory back at once, and goes on.
+    // A program that always has work needs its memory back at once, and continues.
     let (mut busy, _) = host.spawn(vm, "spin", &["hold=64", "loop"]);
     for _ in 0..5 {
         // This fails if the program needs the memory before it has left.

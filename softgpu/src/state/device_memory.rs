@@ -45,7 +45,7 @@ pub(crate) struct SharedCounts {
     slots: &'static Slots,
     /// The index of this process's slot.
     own: usize,
-    /// A lock for this process's threads, which the lock on the file doesn't keep apart.
+    /// Serializes this process's threads, because the file's lock excludes only other processes.
     summing: Mutex<()>,
 }
 
@@ -81,10 +81,10 @@ impl SharedCounts {
     fn claim(file: File) -> std::io::Result<Self> {
         let size = size_of::<Slots>();
         match file.metadata()?.len() {
-            // Another process may do the same at this moment. The result is the same.
+            // If another process does this at the same time, the result is the same.
             0 => file.set_len(size as u64)?,
             len if len == size as u64 => {}
-            _ => return Err(std::io::Error::other("it isn't a file of softgpu's")),
+            _ => return Err(std::io::Error::other("it isn't a softgpu memory file")),
         }
         // SAFETY: no existing mapping is replaced.
         let address = unsafe {
@@ -107,8 +107,8 @@ impl SharedCounts {
         Err(std::io::Error::other(format!("{SLOTS} processes use it, or it can't be locked")))
     }
 
-    /// Calls `act` with the bytes that all processes have allocated on a device. Meanwhile, no other
-    /// process counts more.
+    /// Calls `act` with the number of bytes that all processes have allocated on a device. No other
+    /// process can allocate until `act` returns.
     fn with_sum<T>(&self, place: usize, act: impl FnOnce(u64) -> CuResult<T>) -> CuResult<T> {
         let _alone = self.summing.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |_| CuError::OPERATING_SYSTEM;

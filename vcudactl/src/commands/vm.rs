@@ -161,11 +161,11 @@ async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Resu
     output.answer(&vm, |_| Ok(()))
 }
 
-/// How often the state of a VM is queried whose memory is moving.
+/// How often to query a VM whose memory is moving.
 const SWAP_CHECK: Duration = Duration::from_millis(50);
 
-/// Takes a VM's memory off its GPUs, or puts it back, and waits for the end of that. vcudad limits
-/// how long it takes.
+/// Takes a VM's memory off its GPUs, or puts it back, and waits until the move has ended. vcudad
+/// gives up on a swap-out that takes too long. A swap-in has no time limit.
 async fn swap(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
     let path = vm_path(name)?;
     let mut vm: VmInfo = client.act(&format!("{path}/{action}")).await?;
@@ -175,12 +175,12 @@ async fn swap(client: &Client, output: &Output, name: &str, action: &str) -> Res
     }
     let message = match (action, vm.stats.swap) {
         ("swap-out", SwapState::OnGpu) => format!(
-            "the memory of VM '{name}' is on its GPUs: it couldn't leave, or a program needed it at \
-             once; see {NAME} events --since 1m"
+            "the memory of VM '{name}' is on its GPUs: it couldn't leave, or had to return at once; \
+             for the reason, run {NAME} events --since 1m"
         ),
         ("swap-in", SwapState::Away) => format!(
-            "the memory of VM '{name}' can't return now; vcudad tries again; see {NAME} events \
-             --since 1m"
+            "the memory of VM '{name}' can't return yet, and vcudad will keep trying; for the \
+             reason, run {NAME} events --since 1m"
         ),
         _ => return output.answer(&vm, |_| Ok(())),
     };

@@ -358,7 +358,8 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
         .gpus
         .iter()
         .filter_map(|gpu| gpu.memory_difference.map(|bytes| (of(gpu.index), bytes as f64)));
-    let help = "Memory that the driver reports, minus memory that the ledger has charged and that is on the GPU";
+    let help = "Memory that the driver reports, minus the resident memory in the ledger and \
+                the contexts of idle workers";
     page.gauge("gpu_ledger_difference", bytes(), help, differs);
     let excesses = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.memory_excesses));
     let help =

@@ -226,7 +226,7 @@ pub(super) async fn resume_vm(
     params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 200, description = "The VM", body = VmInfo),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
-    (status = 409, description = "The VM is being removed, has no sessions, or shares a GPU under MPS; its memory is just returning; or the host has too little memory for it", body = ApiError),
+    (status = 409, description = "The VM is being removed, has no sessions, or shares a GPU under MPS; its memory is returning to the GPUs; or the host has too little memory for it", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
 ))]
 pub(super) async fn swap_vm_out(

@@ -80,8 +80,8 @@ pub enum ToBroker {
         /// The new kind of charge.
         kind: Charge,
     },
-    /// The worker has changed its words about the session's residency on the gate page. Workers send
-    /// this only after an order about it.
+    /// The worker has changed its residency words on the gate page. Workers send this only after an
+    /// order to move their memory.
     Residency,
 }
 

@@ -23,7 +23,7 @@ pub enum Place {
 /// An order of the broker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// The number of the order. 0 if the broker hasn't given any.
+    /// The number of the order. 0 if the broker hasn't given any, or after the numbers wrap around.
     pub number: u32,
     /// Where the memory must be.
     pub place: Place,
@@ -41,7 +41,7 @@ pub struct Report {
     pub failed: bool,
 }
 
-/// Order numbers have this many bits. After the highest number, they begin again.
+/// The highest order number. After it, the numbers wrap around to 0.
 const NUMBER: u32 = u32::MAX >> 2;
 
 impl Order {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_begin_again_after_the_highest() {
+    fn order_numbers_wrap_around() {
         let words = Residency::default();
         words.order.store(Order { number: NUMBER, place: Place::Away }.word(), Ordering::SeqCst);
         assert_eq!(words.order(), Order { number: NUMBER, place: Place::Away });

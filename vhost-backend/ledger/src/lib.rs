@@ -142,7 +142,7 @@ pub enum LedgerError {
         max: u64,
     },
     /// A worker tried to release more memory than it holds. Memory that is away can't be released.
-    #[error("worker {worker} tried to release {bytes} bytes of kind {}, but holds {held}", kind.name())]
+    #[error("worker {worker} tried to release {bytes} bytes of kind {}, but can release only {held}", kind.name())]
     NotHeld {
         /// The worker.
         worker: WorkerId,
@@ -153,8 +153,8 @@ pub enum LedgerError {
         /// Bytes of this kind that the worker holds and that aren't away.
         held: u64,
     },
-    /// More memory of a worker would return than is away.
-    #[error("{bytes} bytes of worker {worker} would return, but {away} are away")]
+    /// A worker's memory can't return, because less of it is away.
+    #[error("can't return {bytes} bytes of worker {worker} to the GPU: only {away} are away")]
     NotAway {
         /// The worker.
         worker: WorkerId,
@@ -426,7 +426,7 @@ impl Ledger {
         if bytes > held {
             return Err(LedgerError::NotHeld { worker, kind, bytes, held });
         }
-        // At most all that is charged is away, so these sums can't overflow.
+        // `away` never exceeds the charged bytes, so these sums can't overflow.
         holds.away += bytes;
         account.away += bytes;
         Ok(())

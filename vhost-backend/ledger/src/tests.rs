@@ -108,9 +108,9 @@ fn memory_that_is_away_stays_charged_and_only_resident_memory_can_be_given_up() 
     assert_eq!((used(&ledger), ledger.account(VM, GPU).unwrap().away), (0, 0));
 }
 
-/// What a VM's workers have sent away must not let them use as much memory without being noticed.
+/// Workers must not be able to use uncharged memory in place of memory that they sent away.
 #[test]
-fn memory_that_is_away_is_not_in_the_audits_numbers() {
+fn the_audit_ignores_memory_that_is_away() {
     let mut ledger = ledger(100, None);
     let recent = |ledger: &Ledger| (ledger.recent(VM, GPU), ledger.recent_of(1, GPU));
     ledger.reserve(1, 0, 50, Charge::Memory).unwrap();

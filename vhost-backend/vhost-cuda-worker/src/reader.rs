@@ -45,7 +45,7 @@ pub(super) struct Reader {
     condemned: bool,
     /// The tasks that arrived while the executor was stopped.
     postponed: VecDeque<Task>,
-    /// Whether the executor knows that the session has commands while the executor is stopped.
+    /// Whether the executor was informed of commands or tasks that arrived while it was stopped.
     has_asked: bool,
 }
 
@@ -80,10 +80,10 @@ impl Reader {
         let mut idle_since: Option<Instant> = None;
         loop {
             if self.executor.is_stopped() {
-                self.rest();
+                self.sleep_while_stopped();
                 continue;
             }
-            let mut worked = self.end_rest();
+            let mut worked = self.resume();
             if self.session.waker.take_attention() {
                 worked = true;
                 while let Ok(task) = self.mailbox.try_recv() {
@@ -142,8 +142,8 @@ impl Reader {
         }
     }
 
-    /// Sleeps while the executor is stopped. Tells it if a command or a task has arrived.
-    fn rest(&mut self) {
+    /// Sleeps while the executor is stopped. Informs the executor when a command or a task arrives.
+    fn sleep_while_stopped(&mut self) {
         if self.session.waker.take_attention() {
             self.postponed.extend(self.mailbox.try_iter());
         }
@@ -157,7 +157,7 @@ impl Reader {
 
     /// Carries out the tasks that arrived while the executor was stopped. Returns whether there were
     /// any.
-    fn end_rest(&mut self) -> bool {
+    fn resume(&mut self) -> bool {
         if std::mem::take(&mut self.has_asked) {
             self.executor.set_needs_memory(false);
         }

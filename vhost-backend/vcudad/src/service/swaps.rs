@@ -1,8 +1,8 @@
-//! Memory that leaves the GPUs and returns.
+//! Swapping VMs' memory out of their GPUs and back in.
 //!
-//! An operator orders a VM's memory away. Each worker of the VM takes no more commands, waits until
-//! its work on the GPUs has ended, and copies the memory to the host. As soon as a program of the VM
-//! sends a command, the memory is ordered back. The order and its progress are on the workers' gate pages, so they outlive this process.
+//! At an operator's request, the broker orders a VM's workers to move their memory to the host. Each
+//! worker stops taking commands, waits for its work on the GPUs to end, and copies its memory to the
+//! host. When a program of the VM sends a command, the broker orders the memory back. The order and its progress are on the workers' gate pages, so they outlive this process.
 
 use std::time::Instant;
 
@@ -30,14 +30,16 @@ impl Service {
                 self.begin_move(id, SwapState::Leaving);
             }
             (true, SwapState::Returning) => {
-                let message = format!("the memory of VM '{name}' is just returning; try again");
+                let message = format!(
+                    "the memory of VM '{name}' is returning to its GPUs; try again once it's back"
+                );
                 return Err(ApiError::new(ErrorCode::Conflict, message));
             }
             (false, SwapState::Leaving | SwapState::Away) => {
                 tracing::info!(vm = name, uid, "putting the VM's memory back on its GPUs");
                 self.begin_move(id, SwapState::Returning);
             }
-            // The memory is to return, but the GPU is full.
+            // The memory was ordered back, but the GPU is full. Stop trying.
             (true, SwapState::Away) if state.swap.is_stuck() => {
                 self.begin_move(id, SwapState::Leaving);
             }
@@ -67,7 +69,7 @@ impl Service {
             bytes.fold(0, u64::saturating_add)
         };
         let bytes = memory(id, state);
-        // What other VMs are about to copy isn't in use yet.
+        // Memory that other VMs are about to copy to the host isn't in use there yet.
         let leaving = |(_, vm): &(VmId, &VmState)| vm.swap.state() == SwapState::Leaving;
         let leaving = self.vms.iter().filter(leaving).map(|(id, vm)| memory(id, vm));
         let leaving = leaving.fold(0, u64::saturating_add);
@@ -121,7 +123,7 @@ impl Service {
         let (kind, message) = match step {
             Step::Left => {
                 state.swap.set(SwapState::Away, Instant::now());
-                let message = format!("{} have left the GPU", format_size(reports.away));
+                let message = format!("{} of memory have left the GPUs", format_size(reports.away));
                 (EventKind::VmSwappedOut, message)
             }
             Step::CannotLeave(why) => {
@@ -131,12 +133,15 @@ impl Service {
             Step::Return => return self.begin_move(id, SwapState::Returning),
             Step::Returned => {
                 state.swap.set(SwapState::OnGpu, Instant::now());
-                (EventKind::VmSwappedIn, "the memory is on the GPU".into())
+                (
+                    EventKind::VmSwappedIn,
+                    "the memory is back on the GPUs, or all sessions have ended".into(),
+                )
             }
             Step::CannotReturn { first: false } => return,
             Step::CannotReturn { first: true } => {
                 let message =
-                    "the memory can't return now; vcudad's log says why, and it tries again";
+                    "the memory can't return now, and vcudad will try again; its log says why";
                 (EventKind::VmSwapFailed, message.into())
             }
         };

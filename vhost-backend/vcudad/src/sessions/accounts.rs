@@ -138,7 +138,7 @@ impl Shown {
     }
 }
 
-/// What a VM's workers report about their latest orders to move their memory.
+/// The combined reports of a VM's workers about their latest orders to move their memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Residency {
     /// Whether a worker hasn't carried out its order yet.
@@ -343,7 +343,7 @@ impl Accounts {
     }
 
     /// Orders all workers of a VM to take their memory off the GPUs, or to put it back. Memory that
-    /// is to return counts as resident from now on.
+    /// was ordered back counts as resident from now on.
     pub(crate) fn order(&mut self, vm: VmId, place: Place) {
         if place == Place::OnGpu {
             let workers = self.pages.get(&vm).into_iter().flatten();

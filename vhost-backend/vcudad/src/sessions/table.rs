@@ -253,7 +253,7 @@ impl Sessions {
             if let Some(state) = vms.get_mut(id).filter(|state| !state.swap.is_off())
                 && is_ordered_away
             {
-                // The broker before this one has ended before it recorded the order.
+                // The previous broker ended before it recorded the order.
                 state.swap.set(SwapState::Leaving, Instant::now());
             }
         }

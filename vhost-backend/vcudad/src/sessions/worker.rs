@@ -563,7 +563,7 @@ impl Worker {
                 Ok(usage) => ToWorker::Usage { used: usage.used, max: usage.max },
                 Err(error) => return misbehaved(error),
             },
-            // The coordinator looks at the words after each message of a VM whose memory moves.
+            // The coordinator checks the words after each message of a VM whose memory is moving.
             ToBroker::Residency if has_account => ToWorker::Granted,
             // The worker sent this message before it was killed, so ignore it.
             _ if self.phase == Phase::Ending => return WorkerEffect::None,

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// Returns the number of bytes by which the memory of the cgroup that contains a process can grow,
-/// or that the host has available, whichever is less. A limit that can't be read doesn't count.
+/// Returns how many more bytes a process can use: what is left in its cgroup, or what is available
+/// on the host, whichever is less. Ignores a limit that can't be read.
 pub(crate) fn room(pid: u32) -> u64 {
     let of_cgroup = of_cgroup(pid).unwrap_or(u64::MAX);
     of_cgroup.min(available().unwrap_or(u64::MAX))

@@ -19,7 +19,7 @@ pub(crate) struct Swap {
     /// When the state began, or when the memory last couldn't return.
     #[serde(skip, default = "Instant::now")]
     since: Instant,
-    /// Whether the memory couldn't return since it left.
+    /// Whether the memory has failed to return since it last left.
     #[serde(skip)]
     is_stuck: bool,
 }
@@ -41,12 +41,12 @@ pub(crate) enum Step {
     Return,
     /// The memory is back, or there are no sessions any more.
     Returned,
-    /// The memory can't return now. `first` says whether this is the first time since it left.
+    /// The memory can't return now. `first` says whether this is the first failure since it left.
     CannotReturn { first: bool },
 }
 
 impl Swap {
-    /// Returns true if the memory is away because it couldn't return.
+    /// Returns whether the memory is away because it couldn't return.
     pub(crate) fn is_stuck(&self) -> bool {
         self.is_stuck
     }
@@ -84,12 +84,12 @@ impl Swap {
             SwapState::OnGpu => None,
             _ if !has_sessions => Some(Step::Returned),
             SwapState::Leaving if failed => {
-                Some(Step::CannotLeave("a session's memory can't leave; vcudad's log says why"))
+                Some(Step::CannotLeave("a worker couldn't move its memory; vcudad's log says why"))
             }
             SwapState::Leaving if needs => Some(Step::CannotLeave("a session needs the memory")),
             SwapState::Leaving if !waits => Some(Step::Left),
             SwapState::Leaving if for_long >= PATIENCE => {
-                Some(Step::CannotLeave("a worker doesn't respond"))
+                Some(Step::CannotLeave("a worker hasn't reported within 60 s"))
             }
             SwapState::Away if (needs || holds) && (!self.is_stuck || for_long >= PAUSE) => {
                 Some(Step::Return)
@@ -99,7 +99,7 @@ impl Swap {
                 let first = !std::mem::replace(&mut self.is_stuck, true);
                 Some(Step::CannotReturn { first })
             }
-            // A worker that doesn't respond keeps only its own session from running.
+            // There is no time limit: a stuck worker keeps only its own session waiting.
             SwapState::Returning if !waits => Some(Step::Returned),
             SwapState::Leaving | SwapState::Away | SwapState::Returning => None,
         }

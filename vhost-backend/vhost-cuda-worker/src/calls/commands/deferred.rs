@@ -370,8 +370,8 @@ impl Deferred {
         self.finish_async_frees(&shared, reached);
     }
 
-    /// Returns whether no call waits, and no memory is about to be freed, once those frees have ended
-    /// that the GPU has reached.
+    /// Finishes the stream-ordered frees that the GPU has reached. Returns whether no other such frees
+    /// are outstanding and no call is waiting.
     pub(in crate::calls) fn awaits_nothing(&mut self) -> bool {
         self.poll_async_frees();
         self.async_frees.is_empty()

@@ -172,7 +172,7 @@ impl Flight {
         added.wants_mark || stream.needs_mark() || self.total >= LIMIT
     }
 
-    /// Returns whether no commands are in flight, as far as the last check of the streams has shown.
+    /// Returns whether no commands were in flight at the last check of the streams.
     pub(super) fn is_empty(&self) -> bool {
         self.total == 0 && self.orphans.is_empty() && self.ending.is_empty()
     }

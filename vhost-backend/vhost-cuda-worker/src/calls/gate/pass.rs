@@ -4,7 +4,7 @@ use crate::calls::commands::stop::{Phase, Stop};
 
 /// Permission to submit GPU work.
 ///
-/// The driver functions that submit GPU work take a reference to a pass. Only the gate can create
+/// The driver functions that submit GPU work take a reference to a pass. Only this module can create
 /// one. The generated dispatch gives it only to the functions that implement gated calls, by
 /// reference, so that it can't outlive the call.
 pub struct Pass(());

@@ -465,14 +465,14 @@ impl Gate {
 
     /// Checks all streams, and returns whether no command is in flight.
     pub(in crate::calls) fn is_idle(&mut self, cx: &Cx<'_>, events: &mut EventPool) -> bool {
-        // As if the driver was full, so that streams with few commands are queried, too.
+        // Pretend that the driver is full, so that streams with few commands are queried, too.
         self.full = true;
         self.look(cx, events);
         cx.shared.flight.lock().is_empty()
     }
 
-    /// Returns whether commands are held that wait for something else than a turn on a GPU: for the
-    /// broker, or for earlier commands, although a gate is open.
+    /// Returns whether any held command waits for something other than a turn on a GPU: for the
+    /// broker, or for earlier commands while a gate is open.
     pub(in crate::calls) fn has_next(&self) -> bool {
         !self.held.is_empty() && (self.gpus.any_open() || self.held.has_undecided())
     }

@@ -48,14 +48,14 @@ enum MoveError {
     Busy,
     #[error("the broker has withdrawn the order")]
     Withdrawn,
-    #[error("there are not enough free {0} bytes of host memory: {1}")]
+    #[error("can't allocate {0} bytes of host memory for the copies: {1}")]
     Host(usize, std::io::Error),
     #[error("{0} failed: {1}")]
     Driver(&'static str, CuError),
 }
 
 impl MoveError {
-    /// Returns whether the same order may be carried out later.
+    /// Returns whether retrying the order might succeed.
     fn may_pass(&self) -> bool {
         matches!(self, Self::Driver(_, CuError::OUT_OF_MEMORY))
     }
@@ -68,7 +68,7 @@ pub(in crate::calls) fn start_moving(shared: &Arc<Shared>) {
     let thread = std::thread::Builder::new().name("residency".into());
     if let Err(error) = thread.spawn(move || obey(&of)) {
         let session = &shared.session.label;
-        tracing::warn!(session, "the session's memory can't leave the GPUs: no thread: {error}");
+        tracing::warn!(session, "can't start a thread to move the session's memory: {error}");
     }
 }
 
@@ -91,8 +91,8 @@ fn obey(shared: &Arc<Shared>) {
                 tracing::warn!(session, order = known.number, "can't move the memory: {error}");
             }
             if moved.is_some() && !error.may_pass() {
-                // The program can't get its memory back, so it must not wait for it.
-                end(&format!("memory that was away from the GPU is lost: {error}"));
+                // The memory can't return, so end the session instead of making it wait forever.
+                end(&format!("the session's memory couldn't be put back on the GPU: {error}"));
             }
         }
         has_failed = done.is_err();
@@ -109,7 +109,7 @@ fn obey(shared: &Arc<Shared>) {
 }
 
 /// Stops the session's calls, and takes its memory off the GPUs. If that fails, all memory that the
-/// program uses is where it was, and the calls go on.
+/// program uses is still on the GPUs, and the calls resume.
 fn leave(shared: &Arc<Shared>, order: Order) -> Result<Moved, MoveError> {
     let (stop, waker) = (&shared.stop, &shared.session.waker);
     let began = Instant::now();
@@ -254,8 +254,8 @@ fn unregister(cx: &Cx<'_>, contents: &Staging) {
     }
 }
 
-/// Releases the physical memory of a mapping whose contents were copied. The addresses stay the
-/// session's. Returns whether the driver has freed the memory.
+/// Unmaps and releases the physical memory of a mapping whose contents were copied. The addresses
+/// remain reserved for the session. Returns whether the memory was unmapped.
 fn release(cx: &Cx<'_>, mapping: Mapping) -> bool {
     let Mapping { addr, len, handle, .. } = mapping;
     // SAFETY: the plan lists the mapping, so it exists, and no call uses it while the session is
@@ -272,8 +272,8 @@ fn release(cx: &Cx<'_>, mapping: Mapping) -> bool {
     true
 }
 
-/// Puts the session's memory back on the GPUs, and lets the calls go on. If that fails, what isn't
-/// back is still in `moved`.
+/// Puts the session's memory back on the GPUs, and lets the calls resume. If that fails, `moved`
+/// holds the memory that isn't back yet.
 fn bring_back(shared: &Arc<Shared>, moved: &mut Option<Moved>) -> Result<(), MoveError> {
     if let Some(left) = moved {
         restore(shared, left)?;

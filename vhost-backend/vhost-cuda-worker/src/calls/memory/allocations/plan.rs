@@ -305,15 +305,15 @@ impl Plan {
         self.kept.extract(|_, _| true)
     }
 
-    /// Returns the mappings whose memory can be replaced by other memory at the same addresses,
-    /// because only this session uses it. There must be no freed memory that is still in use.
+    /// Returns the mappings that only this session uses, so that the memory behind their addresses
+    /// can be replaced. Must not be called while the GPU may still use freed memory.
     pub(super) fn movable(&self) -> Vec<Mapping> {
         let mut all = self.mappings();
         all.retain(|mapping| mapping.charged == Charged::Alone);
         all
     }
 
-    /// Records that the mapping at an address has got other memory.
+    /// Records the handle of the memory that now backs the mapping at an address.
     pub(super) fn set_handle(&mut self, addr: u64, handle: u64) {
         if let Some((_, Live { place: Place::Own(mapping), .. })) = self.live.get_mut(addr) {
             mapping.handle = handle;
