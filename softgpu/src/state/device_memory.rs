@@ -289,7 +289,7 @@ mod tests {
         let ok = format!("{:?}", Ok::<(), ()>(()));
         let (mut other, said) = allocate_elsewhere(&file.0, 40 * MIB);
         assert_eq!((said, second.free(), first.free()), (ok.clone(), Ok(14 * MIB), Ok(64 * MIB)));
-        // What one process has can't be allocated by another one.
+        // Memory that one process has allocated isn't available to the others.
         assert_eq!(second.charge(14 * MIB + 1), Err(CuError::OUT_OF_MEMORY));
         let (mut third, said) = allocate_elsewhere(&file.0, 15 * MIB);
         assert_eq!(said, format!("{:?}", Err::<(), _>(CuError::OUT_OF_MEMORY)));

@@ -271,6 +271,15 @@ impl DeviceUse {
         let away = if kind == Charge::Memory { self.away } else { 0 };
         self.kinds[kind as usize] - away
     }
+
+    /// Fails unless this worker alone holds `bytes` of a kind that aren't away.
+    fn check(&self, worker: WorkerId, bytes: u64, kind: Charge) -> Result<(), LedgerError> {
+        let held = self.at_hand(kind);
+        if bytes > held {
+            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
+        }
+        Ok(())
+    }
 }
 
 /// Charges a worker and its VM. If a limit would be exceeded, returns an error and changes nothing.
@@ -420,12 +429,8 @@ impl Ledger {
         device: u32,
         bytes: u64,
     ) -> Result<(), LedgerError> {
-        let kind = Charge::Memory;
         let (account, holds) = self.held(worker, device)?;
-        let held = holds.at_hand(kind);
-        if bytes > held {
-            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
-        }
+        holds.check(worker, bytes, Charge::Memory)?;
         // `away` never exceeds the charged bytes, so these sums can't overflow.
         holds.away += bytes;
         account.away += bytes;
@@ -499,10 +504,7 @@ impl Ledger {
         kind: Charge,
     ) -> Result<(), LedgerError> {
         let (account, holds) = self.held(worker, device)?;
-        let held = holds.at_hand(kind);
-        if bytes > held {
-            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
-        }
+        holds.check(worker, bytes, kind)?;
         holds.kinds[kind as usize] -= bytes;
         holds.used -= bytes;
         // The VM uses at least as much as its worker held, so this can't underflow.
@@ -540,10 +542,8 @@ impl Ledger {
     ) -> Result<ShareId, LedgerError> {
         let kind = Charge::Memory;
         let (_, holds) = self.held(worker, device)?;
-        let (gpu, held) = (holds.gpu, holds.at_hand(kind));
-        if bytes > held {
-            return Err(LedgerError::NotHeld { worker, kind, bytes, held });
-        }
+        let gpu = holds.gpu;
+        holds.check(worker, bytes, kind)?;
         let vm = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?.vm;
         let shares = self.shares.entry(vm).or_default();
         if shares.len() >= MAX_SHARES {

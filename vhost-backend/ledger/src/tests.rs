@@ -325,7 +325,7 @@ impl Model {
         self.away.get(&(worker, gpu)).copied().unwrap_or(0)
     }
 
-    /// Returns what a worker holds of a kind on the GPU, or `None` if there is no such worker.
+    /// Returns the bytes of a kind that a worker holds on the GPU. `None` if there is no such worker.
     fn at_hand(&self, worker: u64, gpu: u32, kind: usize) -> Option<u128> {
         let (_, parts) = self.held.get(&worker).filter(|_| gpu < GPUS)?;
         let away = if kind == MEMORY { self.away(worker, gpu) } else { 0 };

@@ -2,7 +2,8 @@
 //!
 //! At an operator's request, the broker orders a VM's workers to move their memory to the host. Each
 //! worker stops taking commands, waits for its work on the GPUs to end, and copies its memory to the
-//! host. When a program of the VM sends a command, the broker orders the memory back. The order and its progress are on the workers' gate pages, so they outlive this process.
+//! host. When a program of the VM sends a command, the broker orders the memory back. The order and
+//! its progress are on the workers' gate pages, so they outlive this process.
 
 use std::time::Instant;
 
@@ -113,8 +114,8 @@ impl Service {
     }
 
     pub(super) fn advance_swap(&mut self, id: VmId) {
-        let has_sessions = self.sessions.workers().count_of_vm(id) > 0;
         let Some(state) = self.vms.get_mut(id).filter(|state| state.swap.is_off()) else { return };
+        let has_sessions = self.sessions.workers().count_of_vm(id) > 0;
         let mut reports = self.sessions.take_reports(id);
         // Calls that wait for the GPU need the memory, too, but not before the VM is resumed.
         reports.holds &= !state.pause.is_paused();

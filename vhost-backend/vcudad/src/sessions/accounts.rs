@@ -6,6 +6,8 @@
 //! that all workers of the VM have spent, which they publish on the VM's spending page. So when a
 //! program has allocated memory, every other session of the VM already sees the new state.
 
+mod residency;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
@@ -13,11 +15,12 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+pub(crate) use residency::Residency;
+
 use crate::sessions::slots::Slots;
 use crate::usage::meter::Meter;
 use host_ipc::gate::{self, GateMap, GpuGate, MemoryBase, MemoryUsage};
 use host_ipc::messages::{Charge, WorkerId};
-use host_ipc::residency::Place;
 use memory_ledger::{
     Base, CREDIT, Credit, GpuId, Ledger, LedgerError, MOST_KEPT, Quota, ShareId, Usage, VmId,
 };
@@ -136,21 +139,6 @@ impl Shown {
             changes.push(LedgerChange::Release(worker, device, bytes, Charge::Memory));
         }
     }
-}
-
-/// The combined reports of a VM's workers about their latest orders to move their memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Residency {
-    /// Whether a worker hasn't carried out its order yet.
-    pub waits: bool,
-    /// Whether a worker couldn't carry out its order.
-    pub failed: bool,
-    /// Whether a session needs its memory, or has begun since the VM's memory was ordered away.
-    pub needs: bool,
-    /// Whether a session has calls that wait for a GPU.
-    pub holds: bool,
-    /// The bytes that are away.
-    pub away: u64,
 }
 
 /// The number of calls that a session had made at the last check, and the time since which it has
@@ -340,71 +328,6 @@ impl Accounts {
         let granted = gates.map(|(gate, _)| granted(gate) as i64).collect();
         let has_slot = slots.is_some();
         self.pages.entry(vm).or_default().insert(worker, Shown { page, has_slot, granted });
-    }
-
-    /// Orders all workers of a VM to take their memory off the GPUs, or to put it back. Memory that
-    /// was ordered back counts as resident from now on.
-    pub(crate) fn order(&mut self, vm: VmId, place: Place) {
-        if place == Place::OnGpu {
-            let workers = self.pages.get(&vm).into_iter().flatten();
-            let workers: Vec<_> = workers.map(|(worker, _)| *worker).collect();
-            workers.into_iter().for_each(|worker| self.bring_back(worker));
-        }
-        for shown in self.pages.get(&vm).into_iter().flat_map(HashMap::values) {
-            shown.page.residency.give_order(place);
-        }
-    }
-
-    /// Makes the ledger match the orders that a VM's workers have, after this broker has replaced
-    /// another one that may have ended between an order and its record. Returns whether any worker's
-    /// memory is ordered away.
-    pub(crate) fn reconcile(&mut self, vm: VmId) -> bool {
-        let orders = self.pages.get(&vm).into_iter().flatten();
-        let orders: Vec<_> =
-            orders.map(|(worker, shown)| (*worker, shown.page.residency.order().place)).collect();
-        for (worker, _) in orders.iter().filter(|(_, place)| *place == Place::OnGpu) {
-            self.bring_back(*worker);
-        }
-        orders.iter().any(|(_, place)| *place == Place::Away)
-    }
-
-    /// Counts all memory of a worker as resident.
-    fn bring_back(&mut self, worker: WorkerId) {
-        let away = self.ledger.away(worker);
-        for (device, (_, bytes)) in (0..).zip(away).filter(|(_, (_, bytes))| *bytes > 0) {
-            if self.ledger.bring_back(worker, device, bytes).is_ok() {
-                self.changes.push(LedgerChange::BringBack(worker, device, bytes));
-            }
-        }
-    }
-
-    /// Takes the reports of a VM's workers about their latest orders. Memory that has left counts as
-    /// away. A worker can report anything, but no more counts as away than it holds, and the audit
-    /// then allows it that much less on the GPU.
-    pub(crate) fn take_reports(&mut self, vm: VmId) -> Residency {
-        let mut sum = Residency::default();
-        for (worker, shown) in self.pages.get(&vm).into_iter().flatten() {
-            let words = &shown.page.residency;
-            let (order, report) = (words.order(), words.report());
-            sum.needs |= words.needs() || order.place == Place::OnGpu;
-            sum.holds |= shown.page.gpus.iter().any(|gpu| gpu.held.load(Ordering::SeqCst) > 0);
-            if report.number != order.number {
-                sum.waits = true;
-                continue;
-            }
-            sum.failed |= report.failed;
-            let known = self.ledger.away(*worker);
-            for (device, (_, known)) in known.into_iter().enumerate() {
-                let index = device as u32;
-                let more = words.away(device).saturating_sub(known);
-                let more = more.min(self.ledger.memory_of(*worker, index));
-                if more > 0 && self.ledger.send_away(*worker, index, more).is_ok() {
-                    self.changes.push(LedgerChange::SendAway(*worker, index, more));
-                }
-                sum.away = sum.away.saturating_add(known + more);
-            }
-        }
-        sum
     }
 
     /// Closes a reaped worker's accounts. Returns the number of released bytes.

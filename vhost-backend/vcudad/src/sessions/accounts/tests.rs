@@ -1,7 +1,7 @@
 //! Tests of credit, and of the state of a VM's accounts that each session sees.
 
 use super::*;
-use host_ipc::residency::Report;
+use host_ipc::residency::{Place, Report};
 use host_ipc::spending::Spending;
 use memory_ledger::{Credit, MAX_SHARES_OF_ONE};
 use proptest::prelude::*;
